@@ -12,8 +12,8 @@ usage: cargo xtask gallery [--debug] [--runs DIR...]
 
   measures a few suites in about twelve minutes (nothing else should run meanwhile), makes a report of each
   run in target/gallery, and draws the pictures that docs/gallery.md shows: each plot, in light and dark
-  --runs    draws them from these run directories and measures nothing
-  --debug   with the debug build of dyno: for a look at pictures, not at figures";
+  --runs    draws the plots from these run directories and measures nothing
+  --debug   uses the debug build of dyno: only for checking the pictures, not the figures";
 
 /// The pictures, below the workspace's root, and the page that shows them.
 const PICTURES: &str = "docs/gallery";

@@ -28,27 +28,27 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   test      build the adapters, build all, run every test (also doc tests, loom models, and the tests of
-            the report's page in a browser); --fast: what needs no packages, no browser and no C++, before
-            each commit
-  adapters  install what adapters in shared libraries need, and build them; --help says more
+            the report's page in a browser); --fast: only the checks that need no packages, no
+            browser and no C++, for each commit
+  adapters  install the packages for adapters in shared libraries, and build them; --help says more
   install   build dyno and put it with its adapters on this machine; --prefix names where
-  dist      make an archive and Debian packages to give away; --help says more
-  arm64     build dyno for arm64 with Debian's cross compiler, and try it in qemu-user
+  dist      make a release archive and Debian packages; --help says more
+  arm64     build dyno for arm64 with Debian's cross compiler, and run it in qemu-user
   sanitize  the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
   lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
   arrows    check which crate may depend on which, and that no modules lie in a cycle
   licences  check the licences and origins of all dependencies against deny.toml
-  study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
-            nightly, carry-over, again, agree, ground; scale: how showing, planning and the page grow
-  readers   install the programs that read exports back in tests, into target/python
+  study     measure how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
+            nightly, carry-over, again, agree, ground; scale: time and memory of planning, tables and the report
+  readers   install the programs with which tests read exports, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
             `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has
             none, into the user's cache; `daemons dds-bridge`: zenohd-dds, which bridges the stack
             zenoh-dds-bridge, beside zenohd
   kernel    take the kernel that virtual machines boot from Debian, without installing it, into the user's cache
-  web       build the scripts of the report's page; --check compares what is checked in with a build
-  gallery   run a few suites, make the report of them, and draw the pictures of docs/gallery.md; --help
+  web       build the scripts of the report's page; --check compares the checked-in bundle with a build
+  gallery   run a few suites, make reports of them, and draw the pictures of docs/gallery.md; --help
             says more";
 
 /// What a chore ends with; the error is for a person to read.

@@ -31,41 +31,44 @@ usage: cargo xtask study WHICH
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
-  clocks TRIALS guest  an emulated guest, whose counter is this machine's plus a constant that is not known: do the bounds
-                      of all trials of a boot agree on one? Needs root, QEMU and a kernel
-  damage [MUTANTS] [FIRST]  real runs with MUTANTS changes by seed (10,000, from FIRST, 1), as an attacker or bad luck would make
-                      them, met by every command that reads runs: does one abort, hang, take 200 MB, write to a terminal?
+  clocks TRIALS guest  an emulated guest, whose counter differs from this machine's by an unknown
+                      constant: do the bounds of all trials of a boot agree on the constant? Needs root, QEMU and a kernel
+  damage [MUTANTS] [FIRST]  real runs with MUTANTS damages by seed (10,000, from FIRST, 1), given to
+                      every command that reads runs: does one abort, hang, take 200 MB, or write to
+                      a terminal?
                       An hour; takes the release build if there is one
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
-  nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` cry wolf, and how soon
-                      does it see what is planted (TRIES times, 20)?
-  noise [BURSTS]      bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which trials are
-                      flagged, of stacks that spin, sleep, or have the kernel at work?
-  carry-over [TRIES] [RUNS]  does what ran before change what is measured next? The old fault, planted, TRIES
-                      times (20), and stacks in random order RUNS times (20); needs root
+  nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` raise a
+                      false alarm, and how soon does it detect planted changes (TRIES times, 20)?
+  noise [BURSTS]      bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which
+                      trials are flagged, for stacks that spin, sleep, or work in the kernel?
+  carry-over [TRIES] [RUNS]  do earlier trials change the results of later ones? A known fault,
+                      planted TRIES times (20), and stacks in random order RUNS times (20); needs
+                      root
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
-  agree [TURNS]       the libraries' own tools and Dyno in turns (5), pinned alike: do they say the same?
+  agree [TURNS]       the libraries' own tools and Dyno, interleaved TURNS times (5) on the same CPUs: do they agree?
   audit [FAULTS]      some 220 outputs of real programs with odd options (wrk, fio, iperf3, sockperf, rt-tests, ddsperf, HdrHistogram of
-                      JavaScript and Python, Google Benchmark and criterion, as far as they are installed or can be fetched): is an
-                      honest one objected to? And which of FAULTS faults of each kind in each (2) does `dyno audit` find? 20 minutes
+                      JavaScript and Python, Google Benchmark and criterion, as far as they are installed or can be fetched): does
+                      `dyno audit` object to an honest one? And which of FAULTS planted faults of
+                      each kind in each (2) does it find? 20 minutes
   capacity [TURNS] [STACK...]  search each stack's capacity TURNS times (2) and sweep over fixed rates around it;
                       udp, zenoh-tcp and kuksa where none is named
   million [STACK...]  a million values through each stack at half its capacity; kuksa, mqtt-qos1, nats and dbus
                       where none is named
-  ground [TURNS]      cyclictest, `perf bench` and Dyno's probes in turns (6), pinned alike: the same?
+  ground [TURNS]      cyclictest, `perf bench` and Dyno's probes, interleaved TURNS times (6) on the same CPUs: do they agree?
                       About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
-  machine [TURNS]     a ping-pong in plain C over vsock and TCP, iperf3, and Dyno, at random within each of TURNS boots of
-                      a guest (6): the same? Needs root, QEMU, a kernel, libiperf-dev and `cargo xtask daemons vsock`
+  machine [TURNS]     a ping-pong in plain C over vsock and TCP, iperf3, and Dyno, in random order
+                      within each of TURNS boots of a guest (6): do they agree? Needs root, QEMU, a kernel, libiperf-dev and `cargo xtask daemons vsock`
   made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
                       here, beside the measured p50; half a minute, needs tracefs and root
   scale RUN [TRIALS] [TIMES]  a run directory with TRIALS of each of its experiments (328): time and memory of its summary,
                       size of its page, time until that can be used (opened TIMES times, 5), and the plan of 33,000
                       cells; two minutes, needs node and Chromium
-  fuzz [MINUTES] [TARGET]  each target of fuzz/ under libFuzzer for MINUTES (10): what breaks a reader of files? Needs
+  fuzz [MINUTES] [TARGET]  each target of fuzz/ under libFuzzer for MINUTES (10): does any input break a reader of files? Needs
                       `cargo install cargo-fuzz --locked` and a C++ compiler
   serve RUN [CLIENTS] [SECONDS] [DYNO]  `dyno serve` over copies of a run under CLIENTS silent, idle, slow and greedy clients
-                      (1000) for SECONDS (30): how long does another user wait? DYNO is another program than the release
-                      build; as root the clients are another user's";
+                      (1000) for SECONDS (30): how long does another user wait? DYNO names a program
+                      other than the release build; as root, the clients run as another user";
 
 /// Runs the study that `arguments` name.
 pub(crate) fn run(arguments: &[String]) -> Outcome {

@@ -10,7 +10,7 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask web [--check]
 
   builds the scripts of the report's page into crates/dyno-page/assets, which is checked in
-  --check   compares what is checked in with a fresh build, and changes nothing";
+  --check   compares the checked-in bundle with a fresh build, and changes nothing";
 
 /// Where the scripts are, below the workspace's root.
 const SOURCE: &str = "crates/dyno-page/web";

@@ -27,7 +27,7 @@ pub fn play_case(order: CaseOrder) -> std::result::Result<ExitCode, String> {
         let payload = info.payload();
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        eprintln!("{}", text.unwrap_or("a panic without words"));
+        eprintln!("{}", text.unwrap_or("a panic without a message"));
     }));
     let subject = |adapter| Subject {
         adapter,

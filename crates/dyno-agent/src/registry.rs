@@ -239,8 +239,8 @@ fn unknown(name: &str, reason: String) -> AdapterDescription {
 fn with_remedy(name: &str, reason: String) -> String {
     match OUTSIDE.contains(&name) {
         true => format!(
-            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in Dyno's source, which \
-             installs what it is built from"
+            "{reason}; install the package dyno-{name}, or run `cargo xtask adapters {name}` in \
+             Dyno's source, which also installs what it needs"
         ),
         false => reason,
     }
@@ -259,7 +259,7 @@ pub fn adapter_places(name: &str) -> String {
         .map(|folder| folder.display().to_string())
         .collect();
     format!(
-        "there is no {} in {}; {} names folders to look into first, separated by colons",
+        "{} was not found in {}; {} can name folders to search first, separated by colons",
         dyno_abi::file_name(name),
         folders.join(", "),
         dyno_abi::ADAPTER_PATH

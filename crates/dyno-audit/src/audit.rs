@@ -102,7 +102,7 @@ impl Audit {
         };
         let checks: BTreeSet<&str> = self.outcomes.iter().map(|o| o.check).collect();
         let checked = format!(
-            "{figures} figures{with_raw} were held to {} checks, with {} calculations.",
+            "{figures} figures{with_raw} went through {} checks with {} calculations.",
             checks.len(),
             self.outcomes.len()
         );
@@ -118,9 +118,9 @@ impl Audit {
             false => format!("Of these, {}.", listed(&objecting)),
         };
         let open = match count(Verdict::CannotBeKnown) {
-            0 => "Nothing that the checks need was left out.".to_owned(),
+            0 => "The source states everything that the checks need.".to_owned(),
             n => format!(
-                "{n} {} be known from what the source says; all else found no objection.",
+                "{n} {} be known from what the source says; there is no objection to the others.",
                 if n == 1 { "cannot" } else { "more cannot" }
             ),
         };

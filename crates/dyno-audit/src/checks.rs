@@ -32,7 +32,10 @@ impl Assumption {
         if !stated && outcome.verdict.objects() {
             outcome.verdict = Verdict::CannotBeKnown;
             let Assumption { says, innocent } = self;
-            outcome.says = format!("{}; it is not said that {says}: {innocent}", outcome.says);
+            outcome.says = format!(
+                "{}; the source does not say that {says}: {innocent}",
+                outcome.says
+            );
         }
         outcome
     }
@@ -55,7 +58,7 @@ pub struct Check {
 pub const CHECKS: &[Check] = &[
     Check {
         name: "arithmetic",
-        about: "the relations that a source states hold between its numbers, as far as their digits are known",
+        about: "the numbers of a source satisfy the relations that it states, as far as their digits show",
         source: "interval arithmetic on rounded numbers (Moore, Interval Analysis, 1966)",
         assumes: &[],
         run: arithmetic::formulas,
@@ -139,14 +142,14 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "tail-samples",
-        about: "a percentile needs values beyond it, and a percentile of means is none of messages",
+        about: "a percentile needs values beyond it, and a percentile of means is not a percentile of messages",
         source: "order statistics: of n values a share of 1/n lies at or beyond the largest (David and Nagaraja, Order Statistics, 2003)",
         assumes: &[],
         run: percentiles::samples,
     },
     Check {
         name: "median-is-maximum",
-        about: "a median that equals the maximum to all digits is of one value, or half of all values are the same",
+        about: "if the median equals the maximum in all digits, there is only one value, or half of all values are equal",
         source: "definition of a median",
         assumes: &[],
         run: percentiles::median_is_maximum,
@@ -188,7 +191,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "omission",
-        about: "a sender that stood still without a late sample has left out what it would have sent",
+        about: "if a sender paused and no sample is late, the messages that were due in the pause are missing",
         source: "Tene, How NOT to Measure Latency, 2013 (coordinated omission)",
         assumes: &[raw::SCHEDULE],
         run: raw::omission,
@@ -223,21 +226,21 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "comparison",
-        about: "what is set side by side was measured alike",
+        about: "figures that are set side by side were measured in the same way",
         source: "a comparison varies one thing",
         assumes: &[],
         run: comparison::alike,
     },
     Check {
         name: "half-trip",
-        about: "half a round trip is no latency one way, and one way between two clocks needs a bound of their offset",
+        about: "half a round trip is not a one-way latency, and a one-way latency between two clocks needs a bound on their offset",
         source: "RFC 2679, section 3.7.1 (errors of clocks); RFC 2681 (round trips)",
         assumes: &[],
         run: conditions::trip,
     },
     Check {
         name: "tool",
-        about: "the tool that is named measures what the figure is called",
+        about: "the named tool measures the quantity that the figure names",
         source: "the tools' own documentation",
         assumes: &[],
         run: conditions::tool,
@@ -265,7 +268,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "unsaid",
-        about: "a statistic says of how many values it is",
+        about: "a statistic says how many values it is based on",
         source: "Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015, rules 3 to 9",
         assumes: &[],
         run: conditions::unsaid,

@@ -82,7 +82,7 @@ impl Formula {
         let sides = sides.or_else(|| Some((text.split_once(" <= ")?, true)));
         let ((left, right), at_most) = sides.ok_or_else(|| {
             format!(
-                "{text:?} is no equation; write `A = B` or `A <= B` with blanks around the sign"
+                "{text:?} is not an equation; write `A = B` or `A <= B` with blanks around the sign"
             )
         })?;
         Ok(Formula {
@@ -381,7 +381,7 @@ fn atom(words: &[&str], at: &mut usize, depth: usize) -> Result<Expression, Stri
                 Some(")") => break,
                 Some(",") => {}
                 Some(name) if name.contains('/') && name.len() > 1 => names.push(name.to_owned()),
-                Some(other) => return Err(format!("`{other}` is no name of a figure")),
+                Some(other) => return Err(format!("`{other}` is not the name of a figure")),
                 None => return Err("a `)` is missing".to_owned()),
             }
             *at += 1;
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, says) in [
-            ("a/b", "no equation"),
+            ("a/b", "not an equation"),
             ("a/b = ", "ends where"),
             ("a/b = c/d +", "ends where"),
             ("a/b = (c/d", "`)` is missing"),

@@ -278,8 +278,9 @@ impl Tool {
             return Err(ImportError::line(
                 i as u64 + 1,
                 format!(
-                    "this is output of {} behind `{before}`, which the lines below it do not have, so that it cannot be told what belongs to the \
-                     output; take out what others wrote before its lines, and import it again",
+                    "this is output of {} behind `{before}`, which the lines below it do not have, \
+                     so Dyno cannot tell which lines belong to the output; remove what others \
+                     wrote before its lines, and import it again",
                     tool.as_str()
                 ),
             ));
@@ -363,7 +364,7 @@ pub fn import(
     statements.notes.extend(input.into_notes());
     if statements.figures.is_empty() && statements.samples.is_empty() {
         let why = match statements.notes.is_empty() {
-            true => "it may have ended before its first result; if it is another tool's, name that with --tool"
+            true => "it may have ended before its first result; if another tool printed it, name that tool with --tool"
                 .to_owned(),
             false => statements.notes.join("; "),
         };
@@ -379,7 +380,7 @@ pub fn import(
 const KNOWN: [(&str, &str); 9] = [
     (
         "\"started_unix_ms\":",
-        "this is a file of a run of Dyno, or made of one; give the run's directory or name in its place",
+        "this file belongs to a run of Dyno or was exported from one; give the directory or name of the run instead",
     ),
     (
         "#1 -> #0, Min",
@@ -411,7 +412,7 @@ const KNOWN: [(&str, &str); 9] = [
     ),
     (
         "Usage:",
-        "this is the help text of a tool, which did not measure; see what it says of its options",
+        "this is the help text of a tool, which did not measure; check the options with which it was started",
     ),
 ];
 
@@ -421,7 +422,7 @@ fn unknown(head: &str) -> ImportError {
     }
     let known: Vec<&str> = Tool::ALL.iter().map(|t| t.as_str()).collect();
     ImportError::file(format!(
-        "its beginning is that of no tool that can be imported; if it is from one of these, name it with --tool: {}",
+        "no supported tool was recognised by the first lines; if one of these printed it, name that tool with --tool: {}",
         known.join(", ")
     ))
 }

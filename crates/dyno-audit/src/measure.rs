@@ -227,7 +227,7 @@ fn counterpart(figure: &Figure) -> Result<Counterpart, &'static str> {
         .position(|(_, _, of)| (of - rank).abs() < 1e-9);
     match (rate, known) {
         (Some(rate), Some(0)) => Ok(Counterpart::Rate(rate)),
-        (Some(_), _) => Err("of a rate Dyno states the median of its trials alone"),
+        (Some(_), _) => Err("for a rate Dyno states only the median of its trials"),
         (None, Some(known)) => Ok(Counterpart::Quantile(known)),
         (None, None) => Err("Dyno states no quantile of this rank"),
     }
@@ -307,11 +307,11 @@ fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measur
             let estimate = match &metric.quantiles[at] {
                 Quantile::Estimated(estimate) => *estimate,
                 Quantile::Refused { have, need } => {
-                    return Err(format!("its {name} is refused: {have} samples of {need}"));
+                    return Err(format!("its {name} is withheld: {have} of {need} samples"));
                 }
                 Quantile::Wide { interval, .. } => {
                     return Err(format!(
-                        "its {name} is refused: it lies anywhere between {} and {}",
+                        "its {name} is withheld: it lies anywhere between {} and {}",
                         time(interval.lo),
                         time(interval.hi)
                     ));
@@ -321,7 +321,7 @@ fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measur
             let value = seconds(estimate.value);
             if value.is_infinite() {
                 return Err(format!(
-                    "its {name} is infinite: so many messages were lost"
+                    "its {name} is infinite, because too many messages were lost"
                 ));
             }
             let within = Some((seconds(estimate.lo), seconds(estimate.hi)));
@@ -329,7 +329,7 @@ fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measur
         }
     };
     if value == 0.0 {
-        return Err(format!("{what} is zero, to which nothing has a ratio"));
+        return Err(format!("{what} is zero, so there is no ratio"));
     }
     let is = interval(figure).times(Interval::exactly(trips));
     let claimed = figure.printed.value * figure.printed.unit.factor * trips;
@@ -393,20 +393,28 @@ fn differences(
     };
     if cell.has_no_size && has_payload {
         let own = e.experiment.payload;
-        found.push(format!("the size is not said; this is of {own}"));
+        found.push(format!(
+            "the source does not say the size; this is for {own}"
+        ));
     }
     let timed = figure.printed.unit.dimension == Dimension::Time;
     if timed && said.trip == Some(Trip::Half) {
-        found
-            .push("the claim is half of a round trip: twice it stands beside the whole".to_owned());
+        found.push(
+            "the claim is half of a round trip: twice the claim is compared with the whole"
+                .to_owned(),
+        );
     }
     if timed && said.trip.is_none() {
-        found.push("whether the claim is a round trip or one way is not said".to_owned());
+        found.push(
+            "the source does not say whether the claim is a round trip or one way".to_owned(),
+        );
     }
     match figure.statistic {
         Statistic::Mean if timed => found.push("the claim is a mean, this a median".to_owned()),
         Statistic::Value if timed => {
-            found.push("what the claim is of its values is not said; this is a median".to_owned());
+            found.push(
+                "the source does not say which statistic the claim is; this is a median".to_owned(),
+            );
         }
         _ => {}
     }
@@ -414,7 +422,7 @@ fn differences(
         (Some(claim), Some(own)) if claim != own => {
             found.push(format!("{what}: {claim} against {own}"));
         }
-        (None, Some(own)) => found.push(format!("{what}: not said against {own}")),
+        (None, Some(own)) => found.push(format!("{what}: not stated, here {own}")),
         _ => {}
     };
     hold(

@@ -194,7 +194,7 @@ fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), 
             log.tool.span(),
             0,
             format!(
-                "{tool:?} is no tool that can be read; one of {}",
+                "{tool:?} is not a tool that Dyno can read; one of {}",
                 all.join(", ")
             ),
         ));
@@ -352,7 +352,7 @@ fn nearest_of(
         return Err(at.error(
             nearest.stack.span(),
             0,
-            format!("{stack:?} is no name of a stack"),
+            format!("{stack:?} is not the name of a stack"),
         ));
     }
     let metric = match &nearest.metric {
@@ -419,7 +419,7 @@ fn relations_of(
                     return Err(at.error(
                         kind.span(),
                         0,
-                        format!("{other:?} is no kind of relation; write comparison, by-size, one-client or independent"),
+                        format!("{other:?} is not a kind of relation; write comparison, by-size, one-client or independent"),
                     ));
                 }
             };

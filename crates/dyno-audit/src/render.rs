@@ -19,7 +19,7 @@ const SHOWN: usize = 4;
 /// How much is printed, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Every finding, and what there is no objection to.
+    /// Show every finding, also those without an objection.
     pub all: bool,
     /// With colours of a terminal.
     pub color: bool,

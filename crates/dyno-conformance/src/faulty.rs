@@ -76,7 +76,7 @@ impl Adapter for Faulty {
             .ok_or_else(|| Error::Option {
                 name: "inner".into(),
                 message: format!(
-                    "{name:?} is no adapter to wrap; write one of {}",
+                    "{name:?} is not an adapter to wrap; write one of {}",
                     self.names().join(", ")
                 ),
             })?;

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// After this long a case counts as hanging. Generous: it only ends what would never end.
+/// The time after which a case counts as hanging. Generous: it only ends what would never end.
 const CASE_LIMIT: Duration = Duration::from_secs(240);
 
 /// An adapter with options, as the suite tests it.
@@ -183,7 +183,7 @@ fn played(case: Case, rig: Arc<Rig>, limit: Duration) -> Verdict {
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic without words").to_owned()
+    text.unwrap_or("a panic without a message").to_owned()
 }
 
 /// Instantiates the conformance suite: a module `$name` with one `#[test]` per [`Case`].

@@ -32,11 +32,11 @@ pub enum Cause {
         piece: Option<Nanos>,
     },
     /// What others use is not known.
-    #[error("what others use could not be measured")]
+    #[error("the load of other processes could not be measured")]
     ForeignLoadUnknown,
     /// Other processes ran on the CPUs.
     #[error("{}", match hungriest.as_slice() {
-        [] => "no other process is at work".to_owned(),
+        [] => "no other process is active".to_owned(),
         _ => format!("other processes use {} of the CPUs", percent(*share)),
     })]
     ForeignLoad {
@@ -53,7 +53,7 @@ pub enum Cause {
     #[error("the kernel shows no load average")]
     LoadAverageUnknown,
     /// How many threads wanted to run in the last minute.
-    #[error("{threads:.2} threads ran or waited on average in the last minute, for {cpus} CPUs")]
+    #[error("{threads:.2} threads ran or waited on average during the last minute, on {cpus} CPUs")]
     LoadAverage {
         /// On average.
         threads: f64,
@@ -64,9 +64,7 @@ pub enum Cause {
     #[error("gaps could not be measured")]
     GapsUnknown,
     /// CPUs stood still while a thread only read the clock.
-    #[error(
-        "the machine takes CPUs away from a thread that does nothing but read the clock, for up to {longest}"
-    )]
+    #[error("a thread that only reads the clock loses its CPU for up to {longest}")]
     Gaps {
         /// The longest gap of all.
         longest: Nanos,
@@ -84,7 +82,7 @@ pub enum Cause {
     #[error("there is no CPU to count interrupts of")]
     NoCpuToInterrupt,
     /// Devices interrupt the CPUs.
-    #[error("devices interrupt CPU {cpu} {per_second:.0} times a second")]
+    #[error("devices interrupt CPU {cpu} {per_second:.0} times per second")]
     Interrupts {
         /// The one that is interrupted most.
         cpu: u32,
@@ -104,16 +102,16 @@ pub enum Cause {
         pid: u32,
     },
     /// Interrupts stay where they are.
-    #[error("irqbalance does not run")]
+    #[error("irqbalance is not running")]
     NoIrqBalance,
     /// Slowing for heat is not known.
-    #[error("the kernel does not count slowing for heat here")]
+    #[error("the kernel does not count thermal throttling here")]
     ThrottlingUnknown,
     /// CPUs kept their frequency.
-    #[error("no CPU was slowed for heat")]
+    #[error("no CPU was throttled because of heat")]
     NotThrottled,
     /// CPUs were slowed for heat.
-    #[error("CPUs were slowed for heat {times} times in {wall}")]
+    #[error("CPUs were throttled because of heat {times} times in {wall}")]
     Throttled {
         /// How often.
         times: u64,
@@ -121,10 +119,10 @@ pub enum Cause {
         wall: Nanos,
     },
     /// The machine is none of a hypervisor's, as far as it shows.
-    #[error("no hypervisor shows itself")]
+    #[error("no hypervisor was found")]
     NoHypervisor,
     /// The machine is a virtual one.
-    #[error("a virtual machine ({hypervisor}): its host may take any CPU away, and move it")]
+    #[error("this is a virtual machine ({hypervisor}): its host may take away or move any CPU")]
     VirtualMachine {
         /// What it runs on.
         hypervisor: String,
@@ -139,7 +137,7 @@ pub enum Cause {
     #[error("no hypervisor that could take time")]
     NoSteal,
     /// The hypervisor gave CPU time to others.
-    #[error("the hypervisor took {} of CPUs {}", percent(*share), list(cpus))]
+    #[error("the hypervisor took {} of the time of CPUs {}", percent(*share), list(cpus))]
     Steal {
         /// Of the time in which there was work, 0 to 1.
         share: f64,
@@ -152,7 +150,7 @@ pub enum Cause {
     },
     /// There is one CPU.
     #[error(
-        "one CPU only: both sides of an exchange wait for each other's time slice, and spinning stacks cannot be measured"
+        "there is only one CPU: both sides of an exchange wait for each other's time slice, and spinning stacks cannot be measured"
     )]
     OneCpu,
     /// There are CPUs enough.
@@ -162,7 +160,7 @@ pub enum Cause {
         cpus: Vec<u32>,
     },
     /// Some CPUs are far from each other.
-    #[error("{} CPUs of which some are far from each other: {}", cpus.len(), list(cpus))]
+    #[error("some of the {} CPUs are far from each other: {}", cpus.len(), list(cpus))]
     FarCpus {
         /// The CPUs.
         cpus: Vec<u32>,
@@ -175,7 +173,9 @@ pub enum Cause {
     #[error("no CPU quota of a container")]
     NoQuota,
     /// The container's limit is just reached by all CPUs.
-    #[error("the container may use {quota:.2} CPUs, which all {cpus} together may just reach")]
+    #[error(
+        "the quota of the container is {quota:.2} CPUs, which all {cpus} together may just reach"
+    )]
     LooseQuota {
         /// CPUs that may be used.
         quota: f64,
@@ -184,8 +184,8 @@ pub enum Cause {
     },
     /// The container's limit is below the CPUs.
     #[error(
-        "the container may use {quota:.2} of {cpus} CPUs: when that is used up, all its threads stop for the rest of a period, \
-         up to 100 ms"
+        "the container may use {quota:.2} of {cpus} CPUs: when this quota is used up, all its \
+         threads stop for the rest of the period, up to 100 ms"
     )]
     Quota {
         /// CPUs that may be used.
@@ -198,7 +198,7 @@ pub enum Cause {
     NoSiblings,
     /// CPUs share cores.
     #[error(
-        "CPUs share cores ({}): what runs on one slows the other, and an exchange between siblings is faster than one between \
+        "some CPUs share a core ({}): a thread on one slows down the other, and an exchange between siblings is faster than one between \
          cores",
         groups.join(" and ")
     )]
@@ -213,7 +213,7 @@ pub enum Cause {
         cpus: String,
     },
     /// No CPU is isolated.
-    #[error("no CPU is isolated: the scheduler may put any thread beside a measured one")]
+    #[error("no CPU is isolated: the scheduler may run any thread on the measured CPUs")]
     NotIsolated {
         /// The CPUs.
         cpus: Vec<u32>,
@@ -225,7 +225,7 @@ pub enum Cause {
         cpus: String,
     },
     /// Every CPU has a regular tick.
-    #[error("every CPU has the kernel's regular tick, which interrupts what is measured")]
+    #[error("the kernel's regular timer tick interrupts every CPU")]
     Ticks {
         /// The CPU with most of them, where they were counted.
         timer: Option<Tick>,
@@ -253,7 +253,7 @@ pub enum Cause {
         khz: Option<(u64, u64)>,
     },
     /// Turbo is not known.
-    #[error("the kernel shows no switch for turbo")]
+    #[error("the kernel does not show whether turbo is on")]
     TurboUnknown,
     /// Turbo is off.
     #[error("turbo is off")]
@@ -276,7 +276,7 @@ pub enum Cause {
         each: Vec<(u32, Nanos)>,
     },
     /// The cost of waking is not known.
-    #[error("what waking from idle costs needs two CPUs to be measured")]
+    #[error("the cost of waking from idle can be measured only with two CPUs")]
     IdleUnknown,
     /// What waking a thread costs after its CPU has idled.
     #[error("waking a thread takes {} longer after its CPU has idled for 2 ms", asleep.saturating_sub(*awake))]
@@ -293,7 +293,7 @@ pub enum Cause {
         has_states: bool,
     },
     /// The clock that stamps are taken with.
-    #[error("stamps are taken with {name}")]
+    #[error("time stamps come from {name}")]
     Clock {
         /// Which one.
         name: String,
@@ -318,7 +318,7 @@ pub enum Cause {
     #[error("timers could not be measured")]
     TimersUnknown,
     /// How late sleeps end.
-    #[error("a sleep ends late by p50 {p50}, p99 {p99}")]
+    #[error("a sleep ends too late: p50 {p50}, p99 {p99}")]
     Timers {
         /// The median with the least slack.
         p50: Nanos,
@@ -370,7 +370,7 @@ pub enum Cause {
     HugePagesUnknown,
     /// Huge pages are always on.
     #[error(
-        "transparent huge pages are always on: the kernel copies and clears 2 MiB at a time when it likes"
+        "transparent huge pages are always on: the kernel may copy and clear 2 MiB at any time"
     )]
     HugePagesAlways,
     /// Huge pages are on request or off.
@@ -404,7 +404,7 @@ pub enum Cause {
     Fifo,
     /// Realtime threads may not be started.
     #[error(
-        "no right to SCHED_FIFO: every other thread shares the CPU as an equal, and suites with `scheduling = \"fifo:…\"` run \
+        "SCHED_FIFO is not permitted: measured threads compete with all others for the CPU, and suites with `scheduling = \"fifo:…\"` run \
          without it"
     )]
     NoFifo,
@@ -416,7 +416,7 @@ pub enum Cause {
     RealtimeUnlimited,
     /// Realtime threads are stopped for a part of each period.
     #[error(
-        "a thread under SCHED_FIFO that spins may be stopped for {} ms in each {} ms",
+        "the kernel may stop a spinning SCHED_FIFO thread for {} ms in each {} ms",
         stopped_us / 1_000,
         period_us / 1_000
     )]
@@ -431,7 +431,7 @@ pub enum Cause {
     Locked,
     /// Memory may not be locked.
     #[error(
-        "memory cannot be locked: a page that the kernel takes back is a fault in the middle of a measurement, and suites with \
+        "memory cannot be locked: the kernel may take pages back, which causes page faults during a measurement, and suites with \
          `mlock = true` run without it"
     )]
     NotLocked,
@@ -558,9 +558,12 @@ impl Cause {
             Cause::Gaps { each, .. } => {
                 let texts = each.iter().map(|g| {
                     let share = percent(g.share);
-                    format!("CPU {} {share} of its time, {} at once", g.cpu, g.longest)
+                    format!(
+                        "CPU {} lost {share} of its time, at most {} at once",
+                        g.cpu, g.longest
+                    )
                 });
-                format!("lost: {}", texts.collect::<Vec<_>>().join("; "))
+                texts.collect::<Vec<_>>().join("; ")
             }
             Cause::Interrupts {
                 device:
@@ -571,7 +574,7 @@ impl Cause {
                     }),
                 ..
             } => format!(
-                "most of all {irq} ({about}), {per_second:.0} times a second, some microseconds each"
+                "most often {irq} ({about}), {per_second:.0} times per second, a few microseconds each"
             ),
             Cause::VirtualMachine {
                 stolen,
@@ -579,7 +582,9 @@ impl Cause {
                 longest_gap,
                 ..
             } => format!("{stolen} stolen in {wall}; the longest gap was {longest_gap}"),
-            Cause::Steal { stolen, wall, .. } => format!("{stolen} in {wall}, half of it idle"),
+            Cause::Steal { stolen, wall, .. } => {
+                format!("{stolen} in {wall}; the CPUs idled for half of that time")
+            }
             Cause::FarCpus {
                 nearest_ns,
                 farthest_ns,
@@ -590,7 +595,7 @@ impl Cause {
             Cause::Ticks {
                 timer: Some(Tick { cpu, per_second }),
             } => format!(
-                "up to {per_second:.0} timer interrupts a second on CPU {cpu}, some microseconds each"
+                "up to {per_second:.0} timer interrupts per second on CPU {cpu}, a few microseconds each"
             ),
             Cause::Governor {
                 khz: Some((low, high)),
@@ -636,8 +641,8 @@ impl Cause {
                 format!("one reading takes {cost_ns:.0} ns, and the finest step is {step_ns:.0} ns")
             }
             Cause::Timers { usual_p50, .. } => format!(
-                "sources on a schedule spin that long before each due time; with the kernel's own slack it \
-                 would be p50 {usual_p50}"
+                "sources with a schedule spin for that long before each due time; with the \
+                 kernel's default slack it would be p50 {usual_p50}"
             ),
             Cause::MitigationsUnknown { syscall_ns }
             | Cause::NoMitigations { syscall_ns }
@@ -649,21 +654,20 @@ impl Cause {
             },
             // Only with SCHED_FIFO, so it is no delay of this host as such.
             Cause::RealtimeStopped { .. } => {
-                "only where `scheduling = \"fifo:…\"` is asked for together with `wait = \"spin\"`"
-                    .to_owned()
+                "only where `scheduling = \"fifo:…\"` is combined with `wait = \"spin\"`".to_owned()
             }
             Cause::SmallLimit { limit } if self.id() == "socket-buffers" => {
                 let bytes = limit.value?;
                 match limit.name.as_str() {
                     "net.core.rmem_default" => format!(
-                        "a message of 1 MB over udp is charged some {} KB; this buffer holds {} of its {MEGABYTE} \
-                         datagrams, and what comes beyond is lost unless the stack asks for more (option `rcvbuf` of udp)",
+                        "a message of 1 MB over udp takes about {} KB of buffer; this buffer holds {} of its {MEGABYTE} datagrams, and the \
+                         others are lost unless the stack asks for a larger buffer (option `rcvbuf` of udp)",
                         MEGABYTE * LARGE_DATAGRAM / 1_000,
                         (bytes / LARGE_DATAGRAM).min(MEGABYTE),
                     ),
                     _ => format!(
-                        "a socket that asks for more holds some {} small datagrams (each is charged {SMALL_DATAGRAM} \
-                         B, and the kernel doubles what is asked for); what comes beyond is lost or blocks",
+                        "a socket that asks for the maximum holds about {} small datagrams (each takes {SMALL_DATAGRAM} B, and the kernel \
+                         doubles the requested size); further datagrams are lost or block the sender",
                         2 * bytes / SMALL_DATAGRAM
                     ),
                 }
@@ -733,7 +737,7 @@ impl Cause {
                             list(rest)
                         ));
                     }
-                    _ => "every CPU is measured on: end what makes the traffic, or use more CPUs",
+                    _ => "Dyno measures on every CPU: end the programs that cause the traffic, or use a machine with more CPUs",
                 },
                 Cause::NotIsolated { cpus } => match &cpus[..] {
                     // One keeps the rest of the system, two are measured on.
@@ -745,7 +749,7 @@ impl Cause {
                         ));
                     }
                     _ => {
-                        "there is none to spare: isolation needs at least three CPUs, one for the rest of the system"
+                        "this machine has too few CPUs: isolation needs at least three, one of them for the rest of the system"
                     }
                 },
                 Cause::ForeignLoad { .. } => {
@@ -753,11 +757,11 @@ impl Cause {
                      the trials that such load disturbs"
                 }
                 Cause::LoadAverage { .. } => {
-                    "wait until what ran before has ended; `top` shows what still does"
+                    "wait until earlier programs have ended; `top` shows those that still run"
                 }
                 Cause::Gaps {
                     foreign_load: true, ..
-                } => "end what else runs (see foreign-load) and look again",
+                } => "end other programs (see foreign-load) and run `dyno doctor` again",
                 Cause::Gaps {
                     virtual_machine: true,
                     ..
@@ -766,15 +770,16 @@ impl Cause {
                      bare metal"
                 }
                 Cause::Gaps { .. } => {
-                    "move others off these CPUs (see isolated-cpus and interrupts); on an idle machine look for \
+                    "move other work off these CPUs (see isolated-cpus and interrupts); on an idle machine look for \
                      firmware interrupts with `sudo hwlatdetect --duration=10`"
                 }
                 Cause::Throttled { .. } => {
-                    "cool the machine, or lower its frequency so that it can hold it"
+                    "cool the machine, or lower its frequency to a level that it can sustain"
                 }
                 Cause::VirtualMachine { .. } => {
-                    "measure on bare metal to quote tails; otherwise compare within one run, and where the host is \
-                     yours pin each virtual CPU to a core of its own (`virsh vcpupin`)"
+                    "measure tail latencies on bare metal; otherwise compare only within one run, \
+                     and if you control the host, pin each virtual CPU to its own core (`virsh \
+                     vcpupin`)"
                 }
                 Cause::Steal { .. } => {
                     "ask for a guest with dedicated CPUs, or measure when the host is quiet"
@@ -790,8 +795,8 @@ impl Cause {
         Some(match self {
             Cause::OneCpu => "use a machine, or a container, with at least two CPUs",
             Cause::FarCpus { .. } => {
-                "choose the pair in the suite (`cpus = [A, B]`) and keep to it; on a virtual machine pairs also \
-                 change while it runs"
+                "choose a pair in the suite (`cpus = [A, B]`) and use it for all runs; on a \
+                 virtual machine the distances may also change while it runs"
             }
             Cause::LooseQuota { .. } => {
                 "start the container without a CPU quota (`docker run` without --cpus)"
@@ -801,27 +806,27 @@ impl Cause {
                  --cpuset-cpus=…` without --cpus; in Kubernetes the static CPU manager)"
             }
             Cause::Ticks { .. } => {
-                "boot with `nohz_full=…` for the CPUs that are measured on (see isolated-cpus), on a kernel with \
-                 CONFIG_NO_HZ_FULL; for most stacks this matters from p99.9 on"
+                "boot a kernel that has CONFIG_NO_HZ_FULL with `nohz_full=…` for the measured CPUs \
+                 (see isolated-cpus); for most stacks this matters only from p99.9 on"
             }
             Cause::Speed { .. } => {
-                "look for different kinds of cores, heat, or others on these CPUs; pin to CPUs of one kind \
+                "look for different kinds of cores, heat, or other load on these CPUs; pin to CPUs of one kind \
                  (`cpus = [A, B]` in the suite)"
             }
             Cause::IdleStates { .. } => {
-                "where the host is yours, let it poll before it stops a guest's CPU: `echo 500000 | sudo tee \
-                 /sys/module/kvm/parameters/halt_poll_ns` there; else boot the guest with `idle=poll`"
+                "if you control the host, let it poll before it stops a CPU of the guest: run `echo 500000 | sudo tee \
+                 /sys/module/kvm/parameters/halt_poll_ns` there; otherwise boot the guest with `idle=poll`"
             }
             Cause::OtherClock { .. } => {
-                "CLOCK_MONOTONIC is used; read sub-microsecond figures with its cost in mind"
+                "Dyno uses CLOCK_MONOTONIC; consider its cost when you read figures below a microsecond"
             }
             Cause::Timers { .. } => {
                 "boot a kernel with high-resolution timers (CONFIG_HIGH_RES_TIMERS, not `highres=off`); in a \
                  virtual machine see idle-states"
             }
             Cause::Mitigations { .. } => {
-                "measure as the vehicle will run; to see what they cost, boot with `mitigations=off` on a \
-                 machine that runs no foreign code"
+                "measure with the settings of the vehicle; to see what the mitigations cost, boot \
+                 with `mitigations=off` on a machine that runs only trusted code"
             }
             _ => return None,
         })

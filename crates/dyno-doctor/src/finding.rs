@@ -13,7 +13,7 @@ pub enum Severity {
     Hurts,
     /// It can disturb some measurements.
     MayHurt,
-    /// It could not be found out.
+    /// It could not be determined.
     Unknown,
     /// As it should be.
     Fine,
@@ -144,7 +144,7 @@ impl Verdict {
         let (hurts, may) = (count(Severity::Hurts), count(Severity::MayHurt));
         let unknown = match count(Severity::Unknown) {
             0 => String::new(),
-            n => format!("; {n} could not be found out"),
+            n => format!("; {n} could not be determined"),
         };
         let worst = findings
             .first()
@@ -157,15 +157,15 @@ impl Verdict {
             (0, may) => (
                 Level::Usable,
                 format!(
-                    "nothing on this host hurts measurements, {may} {} may{unknown}; first: {worst}",
+                    "nothing on this host hurts measurements, but {may} {} may{unknown}; the first: {worst}",
                     things(may)
                 ),
             ),
             (hurts, may) => (
                 Level::Poor,
                 format!(
-                    "{hurts} {} on this host hurt{} measurements, {may} more may{unknown}; most of all: \
-                     {worst}",
+                    "{hurts} {} on this host hurt{} measurements, {may} more may{unknown}; the \
+                     worst: {worst}",
                     things(hurts),
                     if hurts == 1 { "s" } else { "" }
                 ),
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(v.level, Level::Poor);
         assert_eq!(
             v.sentence,
-            "1 thing on this host hurts measurements, 1 more may; most of all: x is bad"
+            "1 thing on this host hurts measurements, 1 more may; the worst: x is bad"
         );
     }
 

@@ -246,7 +246,7 @@ fn repetition(
     };
     if trial.cost.processes.is_empty() {
         // The format has no word for what is not known, and zero would be the best of all.
-        return Err("it has no costs, for reasons that are among its warnings".to_owned());
+        return Err("it has no costs; its warnings say why".to_owned());
     }
     let mut counters = BTreeMap::new();
     let mut add = |name: &'static str, value: Option<f64>| {
@@ -318,7 +318,7 @@ const AGGREGATES: [Aggregate; 4] = [
 ];
 
 fn aggregate(a: &Aggregate, name: &str, all: &[Repetition], blank: Benchmark) -> Benchmark {
-    // Only counters that every repetition has; a cv of zeros is no number.
+    // Only counters that every repetition has; a cv of zeros is not a number.
     let over = |values: Vec<f64>| (a.of)(&values);
     let finite = |value: f64| match value.is_finite() {
         true => exported(value),

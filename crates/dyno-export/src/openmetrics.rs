@@ -449,7 +449,7 @@ const FIGURES: [Figure; 19] = [
     figure(
         "dyno_unstable",
         "",
-        "1 where a repeat of the run may show another p50, 0 where it would not.",
+        "1 if a repeated run may show another p50, otherwise 0.",
         |e| Some(f64::from(u8::from(e.stability.as_ref()?.is_unstable()))),
     ),
     figure(

@@ -190,7 +190,7 @@ fn entry(run: &Run, number: usize, e: &Experiment, measure: Measure) -> Entry {
         None if reading.is_err() => None,
         None if all_disturbed(&counted) => Some("the host disturbed every trial".into()),
         None if without > 0 && measure.is_of_each_trial() => Some(format!(
-            "{without} of {} trials tell nothing of it",
+            "{without} of {} trials have no value of it",
             counted.len()
         )),
         None => None,

@@ -335,11 +335,11 @@ fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
         );
     }
     if limit.selector.stack.is_empty() {
-        "no experiment fits all of its selectors and its metric; floors and loopbacks are judged only \
-         where `stack` names them"
+        "no experiment matches all of its selectors and its metric; floors and loopbacks are \
+         judged only if `stack` names them"
             .into()
     } else {
-        "each of its selectors fits something, but no experiment fits all of them and its metric"
+        "each of its selectors matches some experiment, but no experiment matches all of them and its metric"
             .into()
     }
 }

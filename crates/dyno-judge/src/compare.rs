@@ -260,7 +260,7 @@ pub fn apart(base: &Run, new: &Run) -> Option<String> {
     };
     (of(base) != of(new)).then(|| {
         format!(
-            "{} and {}: times of an emulator are none of a machine, and nothing compares the two; measure both alike",
+            "{} and {}: times of an emulator do not represent a machine, so the two cannot be compared; measure both in the same way",
             said(base),
             said(new)
         )

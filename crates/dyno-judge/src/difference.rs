@@ -8,7 +8,7 @@ use dyno_model::record::{Environment, RunManifest};
 use dyno_model::{AdapterDescription, Experiment, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of things that can differ; two different kinds cannot be told apart by their effect.
+/// The kinds of things that can differ; two different kinds cannot be distinguished by their effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Aspect {
     /// The stack, its options, or the version of its library.
@@ -90,7 +90,7 @@ impl Kernel {
 }
 
 /// Why CPU times of two figures are not held against each other: one kernel counts the time of interrupts in that of processes,
-/// and the other apart, or nobody knows.
+/// and the other counts it separately, or nobody knows.
 pub(crate) fn costs_apart(base: &Kernel, new: &Kernel) -> Option<String> {
     let is_known = match (base.irq_time, new.irq_time) {
         (a, b) if a == b => return None,
@@ -100,12 +100,16 @@ pub(crate) fn costs_apart(base: &Kernel, new: &Kernel) -> Option<String> {
         _ => false,
     };
     Some(match is_known {
-        true => "one kernel counts the time of interrupts in that of processes and the other apart \
+        true => {
+            "one kernel counts interrupt time as process time and the other counts it separately \
                  (CONFIG_IRQ_TIME_ACCOUNTING)"
-            .into(),
-        false => "one of the runs does not tell whether its kernel counts the time of interrupts in that of processes \
+                .into()
+        }
+        false => {
+            "one of the runs does not say whether its kernel counts interrupt time as process time \
                   (CONFIG_IRQ_TIME_ACCOUNTING)"
-            .into(),
+                .into()
+        }
     })
 }
 
@@ -117,7 +121,7 @@ pub(crate) fn conclusion(differences: &[Difference]) -> Option<String> {
     }
     let names: Vec<&str> = aspects.iter().map(|a| a.as_str()).collect();
     Some(format!(
-        "{} things differ ({}): what is faster or slower cannot be put down to one of them",
+        "{} things differ ({}): a change cannot be attributed to one of them",
         names.len(),
         names.join(", ")
     ))
@@ -407,9 +411,9 @@ mod tests {
             on("6.1", Some(false)),
             on("6.1", Some(true)),
         );
-        assert!(apart(&within, &irq).contains("and the other apart"));
-        assert!(apart(&old, &irq).contains("does not tell"));
-        assert!(apart(&old, &on("6.2", Some(false))).contains("does not tell"));
+        assert!(apart(&within, &irq).contains("and the other counts it separately"));
+        assert!(apart(&old, &irq).contains("does not say"));
+        assert!(apart(&old, &on("6.2", Some(false))).contains("does not say"));
         for (a, b) in [(&old, &within), (&old, &on("6.2", None)), (&irq, &irq)] {
             assert_eq!(apart(a, b), "");
         }
@@ -442,7 +446,7 @@ mod tests {
         let mut found = Differences::default();
         found.environments(&environment(), &newer);
         let text = conclusion(&found.0).unwrap();
-        assert!(text.contains("kernel, limits") && text.contains("cannot be put down"));
+        assert!(text.contains("kernel, limits") && text.contains("cannot be attributed"));
         assert_eq!(found.0[2].text(), "nofile: (none) → 1024");
     }
 

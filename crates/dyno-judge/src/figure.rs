@@ -96,7 +96,7 @@ pub(crate) struct Trials<'a> {
 /// Why none of these trials tells what it cost.
 pub(crate) fn no_cost(trials: &[&TrialRecord]) -> &'static str {
     match trials.iter().all(|t| t.cost.processes.is_empty()) {
-        true => "no trial has costs, for reasons that are among its warnings",
+        true => "no trial has costs; its warnings say why",
         false => "no message arrived",
     }
 }
@@ -164,7 +164,7 @@ impl<'a> Trials<'a> {
                 "times between hosts: their clocks are known to ±{bound}"
             )),
             true => Err(format!(
-                "one-way not resolvable: the hosts' clocks are known to ±{bound}, the median is {}",
+                "one-way latency cannot be resolved: the hosts' clocks are known to ±{bound}, and the median is {}",
                 Unit::Time.text(p50)
             )),
         })
@@ -213,7 +213,7 @@ impl<'a> Trials<'a> {
                     false => Ok(all),
                 }
             }
-            Figure::Failed => Err("a trial that completed tells nothing of it".into()),
+            Figure::Failed => Err("a completed trial has no value of it".into()),
         }
     }
 
@@ -237,7 +237,7 @@ impl<'a> Trials<'a> {
             Some(metric) if metric.is_one_per_trial() => {
                 if q != 0.5 {
                     return Err(format!(
-                        "a trial has one {}, of which p50 alone can be looked at trial by trial",
+                        "a trial has only one {}, so only its p50 can be followed from trial to trial",
                         metric.info().short
                     ));
                 }
@@ -258,7 +258,7 @@ impl<'a> Trials<'a> {
         }
         if least < need {
             return Err(format!(
-                "a trial has {least} samples, {} takes {need}: lengthen the window",
+                "a trial has {least} samples, but {} needs {need}: lengthen the window",
                 rank(q)
             ));
         }
@@ -316,7 +316,7 @@ fn remarks(run: &Run, id: ExperimentId, counted: &[&TrialRecord]) -> Vec<String>
     let unsteady = counted.iter().filter(|t| t.unsteady).count();
     if unsteady > 0 {
         remarks.push(format!(
-            "{unsteady} of {} trials began with the series still moving",
+            "{unsteady} of {} trials began before the series was steady",
             counted.len()
         ));
     }

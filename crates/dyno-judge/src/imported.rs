@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why nothing of it has an interval.
-const NO_TRIALS: &str = "imported: what a tool printed, without the trials behind it, so no figure has an interval and nothing is judged by it";
+const NO_TRIALS: &str = "imported: the output of a tool without its trials, so no figure has an interval and Dyno gives no verdict";
 
 /// `a.json (google-benchmark, 2026-11-22)`: the file, the tool and the date that it names.
 fn origin(statements: &Statements) -> String {

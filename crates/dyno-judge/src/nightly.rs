@@ -268,8 +268,11 @@ fn is_there(book: &Book, run: usize, key: &Key) -> bool {
 fn gone(plan: &Plan, e: &Experiment) -> String {
     let mut refused = plan.refused.iter();
     match refused.find(|r| r.experiment == e.name && r.stack == e.stack) {
-        Some(r) => format!("the run before has it, this one refused it: {}", r.reason),
-        None => "the run before has it, this one has not".into(),
+        Some(r) => format!(
+            "the previous run has it, but this run refused it: {}",
+            r.reason
+        ),
+        None => "the previous run has it, but this run has not".into(),
     }
 }
 
@@ -316,7 +319,7 @@ impl<'a> Table<'a> {
         let mut notes = Vec::new();
         if unborne > 0 {
             notes.push(format!(
-                "{} not watched: neither this run nor its history has the samples for the quantile",
+                "{} not watched: neither this run nor its history has enough samples for the quantile",
                 counted(unborne, "figure")
             ));
         }
@@ -378,7 +381,7 @@ fn before(how: &NightlyOptions, w: &Watched, known: &[&Reading]) -> Result<Befor
     let least = how.least_runs.max(4);
     if known.len() < least {
         return Ok(Before::Nothing(format!(
-            "too few runs: {} of its history {} it, it takes {least}",
+            "too few runs: {} of its history {} it, but {least} are needed",
             known.len(),
             if known.len() == 1 { "has" } else { "have" }
         )));
@@ -489,11 +492,11 @@ fn night(
     let blind = || match measure {
         _ if own.sees <= BLIND => None,
         Measure::Loss if own.sees.is_infinite() => Some(format!(
-            "{}: so few trials could not be told from chance if they all did",
+            "{}: with so few trials, even losses in all of them could be chance",
             night.reason
         )),
         _ => Some(format!(
-            "its history scatters so much that only ×{} would be told from a usual run",
+            "its history scatters so much that only ×{} could be distinguished from a usual run",
             sig3(own.sees)
         )),
     };

@@ -1,7 +1,7 @@
 //! Numbers as people read them: three significant digits, no exponent, with their unit.
 
 /// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`, and a
-/// dash for what is no number.
+/// dash for what is not a number.
 pub(crate) fn sig3(value: f64) -> String {
     match value {
         f64::INFINITY => return "∞".into(),
@@ -73,8 +73,8 @@ impl Unit {
     }
 }
 
-/// Equal but for what floating-point arithmetic rounds. An infinite number equals only itself, and what is
-/// no number equals nothing.
+/// Equal but for what floating-point arithmetic rounds. An infinite number equals only itself, and what is not a
+/// number equals nothing.
 pub(crate) fn same_number(a: f64, b: f64) -> bool {
     a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-9 * a.abs().max(b.abs()))
 }
@@ -103,7 +103,7 @@ pub(crate) fn exported(value: f64) -> Option<f64> {
         .then(|| format!("{value:.8e}").parse().unwrap_or(value))
 }
 
-/// For CSV: `inf` and `-inf`, which pandas reads; nothing for what is no number.
+/// For CSV: `inf` and `-inf`, which pandas reads; nothing for what is not a number.
 pub(crate) fn csv_number(value: f64) -> String {
     match value.is_nan() {
         true => String::new(),

@@ -239,7 +239,7 @@ mod tests {
         let row = vec![
             "a stack with a long name, stream 1 kHz, 64 B".to_owned(),
             "×1.04 [1.02, 1.06]".to_owned(),
-            "undecided: the machine itself moved (floor ×1.28); measure both interleaved"
+            "undecided: the machine itself changed (floor ×1.28); measure both interleaved"
                 .to_owned(),
         ];
         let mut page = Page {

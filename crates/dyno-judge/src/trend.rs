@@ -171,7 +171,7 @@ impl Series {
                 other.changes = changes(&other, runs, options);
                 became_worse(&other).then(|| {
                     let phrase = basis.phrase();
-                    format!("{phrase} of the newest run it became worse, by the others not")
+                    format!("it became worse {phrase} of the newest run, but not by the others")
                 })
             }
         })
@@ -403,7 +403,7 @@ fn notes(series: &[Series], runs: usize, how: &TrendOptions, level: f64) -> Vec<
     let least = how.least_runs();
     if runs < least {
         notes.push(format!(
-            "a change takes at least {least} runs, there are {runs}: store more of them"
+            "a change needs at least {least} runs, but there are only {runs}: store more runs"
         ));
         return notes;
     }
@@ -411,7 +411,7 @@ fn notes(series: &[Series], runs: usize, how: &TrendOptions, level: f64) -> Vec<
     if longest >= least && smallest_p(longest) > level {
         let enough = (longest..).find(|n| smallest_p(*n) <= level);
         notes.push(format!(
-            "with {longest} runs not even a clear step can be told from chance at this level: it takes {}",
+            "with {longest} runs not even a clear step can be distinguished from chance at this level: that needs {}",
             enough.map_or_else(|| "more".into(), |n| n.to_string())
         ));
     }
@@ -420,7 +420,7 @@ fn notes(series: &[Series], runs: usize, how: &TrendOptions, level: f64) -> Vec<
     machines.dedup();
     if machines.len() > 1 {
         notes.push(format!(
-            "the runs come from {} machines, each of which has series of its own: {}",
+            "the runs come from {} machines, each of which has its own series: {}",
             machines.len(),
             machines.join("; ")
         ));

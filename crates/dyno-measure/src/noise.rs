@@ -1,5 +1,5 @@
 //! What the host itself does to a measurement: gaps torn into a loop that only reads the clock, the
-//! time that others took from the CPUs in use, and whether that is more than the bare machine does.
+//! time that others took from the CPUs in use, and whether that is more than on the idle host.
 //!
 //! A trial is judged against [`bare_machine`], measured when nothing of the run was on the host.
 //! [`disturbances`] says in plain sentences what went beyond it.

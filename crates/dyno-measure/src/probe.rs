@@ -1,4 +1,4 @@
-//! What the bare machine does, without any stack: the yardsticks and the noise that `dyno doctor`
+//! What the host does while idle, without any stack: the yardsticks and the noise that `dyno doctor`
 //! shows. Every probe returns data; someone else prints it.
 
 pub mod clocks;

@@ -69,7 +69,11 @@ impl<T: fmt::Display> fmt::Display for Cause<T> {
         match self {
             Cause::Known(cause) => cause.fmt(f),
             Cause::Told(sentence) => f.write_str(sentence),
-            Cause::Other(other) => write!(f, "`{}`, of which this Dyno knows no more", other.cause),
+            Cause::Other(other) => write!(
+                f,
+                "`{}`, which this version of Dyno does not know",
+                other.cause
+            ),
             Cause::More(1) => f.write_str("1 more, which is left out here"),
             Cause::More(n) => write!(f, "{n} more, which are left out here"),
         }
@@ -96,7 +100,7 @@ mod tests {
             assert_eq!(cause.known(), None);
             assert_eq!(
                 cause.to_string(),
-                "`moon`, of which this Dyno knows no more"
+                "`moon`, which this version of Dyno does not know"
             );
             assert_eq!(serde_json::to_string(&cause).unwrap(), text);
         }

@@ -139,11 +139,11 @@ pub enum PlaceholderError {
     #[error("there is no placeholder `{{{0}}}`")]
     Unknown(String),
     /// It is calculated with, and is not a whole number.
-    #[error("`{{{placeholder}}}` calculates with `{term}`, which is no whole number")]
+    #[error("`{{{placeholder}}}` calculates with `{term}`, which is not a whole number")]
     NotANumber {
         /// What stands between the braces.
         placeholder: String,
-        /// The part that is no number.
+        /// The part that is not a number.
         term: String,
     },
 }
@@ -270,11 +270,11 @@ mod tests {
         );
         assert_eq!(
             filled("{scratch+1}").unwrap_err().to_string(),
-            "`{scratch+1}` calculates with `scratch`, which is no whole number"
+            "`{scratch+1}` calculates with `scratch`, which is not a whole number"
         );
         assert_eq!(
             filled("{payload*}").unwrap_err().to_string(),
-            "`{payload*}` calculates with ``, which is no whole number"
+            "`{payload*}` calculates with ``, which is not a whole number"
         );
     }
 }

@@ -42,7 +42,7 @@ counts! {
     sent: Neither, "Accepted by the stack.";
     received: Higher, "Arrived intact, each message once.";
     lost: Lower, "Offered and never arrived intact.";
-    under_way: Lower, "Of those lost, still under way when the drain ended.";
+    under_way: Lower, "Lost messages that were still under way when the drain ended.";
     duplicated: Lower, "Further copies of a message that had arrived.";
     reordered: Lower, "Arrived after a message with a higher sequence number.";
     corrupted: Lower, "Arrived with other content than was sent.";
@@ -166,8 +166,8 @@ figures! {
     InWindowHz = "in_window_hz", "Intact messages that arrived within the window, per second of it." {
         "rate in the window", "1/s", Throughput, Higher; |t| t.throughput.in_window_hz
     }
-    ReadsHz = "reads_hz", "Of stacks whose readers ask: questions of the window that were answered, be it with a new value or \
-     none, per second of it, all readers together." {
+    ReadsHz = "reads_hz", "For stacks whose readers ask: answered questions per second of the \
+     window, whether the value was new or not, all readers together." {
         "answered reads", "1/s", Throughput, Higher; |t| t.throughput.reads_hz
     }
     CpuNs = "cpu_ns", "User and system time without Dyno's own pacing, and interrupts that the kernel counts apart." {
@@ -196,10 +196,10 @@ figures! {
     SwitchesPerMessage = "switches_per_message", "Context switches per message that arrived." {
         "switches per message", "", Cost, Lower; |t| t.cost.switches_per_message
     }
-    VoluntarySwitches = "voluntary_switches", "Context switches of the processes' own will." {
+    VoluntarySwitches = "voluntary_switches", "Voluntary context switches of the processes." {
         "voluntary switches", "", Cost, Lower, is_whole; |t| sum(t, |p| p.voluntary_switches)
     }
-    InvoluntarySwitches = "involuntary_switches", "Context switches forced on the processes." {
+    InvoluntarySwitches = "involuntary_switches", "Involuntary context switches of the processes." {
         "involuntary switches", "", Cost, Lower, is_whole; |t| sum(t, |p| p.involuntary_switches)
     }
     MinorFaults = "minor_faults", "Page faults served without I/O." {

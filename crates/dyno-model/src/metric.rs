@@ -157,7 +157,7 @@ metrics! {
         title: "lateness of sending",
         gist: "real send minus due time",
     }
-    Send = "send_ns", "What the send call takes, from the stamp of an accepted message until the call returns: getting its memory and filling it are in it." {
+    Send = "send_ns", "Duration of the send call, from the stamp of an accepted message until the call returns, including the time to get its memory and to fill it." {
         short: "send call",
         title: "send call",
         gist: "from the stamp of a message until its send returns",
@@ -173,22 +173,22 @@ metrics! {
         ],
         compares_its_tail: true,
     }
-    Read = "read_ns", "Of stacks whose readers ask: from the question to its answer, be it a new value or none." {
+    Read = "read_ns", "For stacks whose readers ask: from the question to its answer, whether the value is new or not." {
         short: "read",
         title: "read",
         gist: "from a reader's question to its answer",
     }
-    Probe = "probe_ns", "What one piece of a probe takes: a call, a round trip of hand-overs, a copy, a first touch; how late, how long kept off the CPU." {
+    Probe = "probe_ns", "Duration of one operation of a probe (a call, a round trip of hand-overs, a copy, a first touch), or how late it was, or how long it was kept off the CPU." {
         short: "probe",
         title: "probe",
-        gist: "one piece of what is probed",
+        gist: "one operation of the probe",
         between_hosts: false,
         one_per_trial: false,
         of_each_message: false,
         beside: &[],
         part_of: None,
     }
-    Within = "within_ns", "Of a timer, how long its handler takes; of reaching another CPU, how long the call takes that does it." {
+    Within = "within_ns", "For a timer: duration of its handler. For reaching another CPU: duration of the call." {
         short: "within",
         title: "own time",
         gist: "of the handler, or of the call",
@@ -199,10 +199,10 @@ metrics! {
         compares_its_tail: false,
         part_of: None,
     }
-    Served = "served_ns", "Of a timer, from when it was due until its handler was done: the sum for each, whose quantiles are not those of its parts added up." {
+    Served = "served_ns", "For a timer: from its due time until its handler was done. This is the sum for each timer; its quantiles are not the sums of the quantiles of its parts." {
         short: "served",
         title: "lateness and own time",
-        gist: "from when a timer was due until its handler was done",
+        gist: "from the due time of a timer until its handler was done",
     }
     FirstMessage = "first_message_ns", "From go until a message of every sender is at every receiver." {
         short: "first message",

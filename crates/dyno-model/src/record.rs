@@ -447,7 +447,7 @@ pub struct TrialRecord {
     /// What the machine itself did.
     #[serde(default)]
     pub noise: HostNoise,
-    /// Why the trial does not count: what the host did to it beyond what the bare machine does. Empty: it counts.
+    /// Why the trial does not count: what the host did to it beyond what the idle host does. Empty: it counts.
     #[serde(default)]
     pub disturbed: Vec<Cause<Disturbance>>,
     /// Where participants that are not pinned ran, in order of time.

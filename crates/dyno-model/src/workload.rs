@@ -169,7 +169,12 @@ const PROBE: Key = required(
     "what is measured: `syscall`, `switch`, `timer`, `ipi`, `copy`, `share` or `fault`",
     "word",
 );
-const BY: Key = key("by", "by what: the first that its kind has", "word", "\"\"");
+const BY: Key = key(
+    "by",
+    "the mechanism; left out: the first one of the kind",
+    "word",
+    "\"\"",
+);
 const ON: Key = key(
     "on",
     "`one` CPU or `two` for the sides of a switch",
@@ -324,7 +329,7 @@ workloads! {
         one_receiver: Some("a call has one provider"),
         needs_peer: Some("could answer a call"),
     }
-    Probe = "probe", "No messages: what the kernel and the processor cost, which every stack stands on." {
+    Probe = "probe", "No messages: the cost of the kernel and the processor, on which every stack depends." {
         title: "probe",
         loop_kind: Loop::Nothing,
         has_due_times: false,

@@ -214,7 +214,7 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     }
     if let Some(bound) = e.unresolved() {
         return Standing::Without(format!(
-            "one way is not resolvable: clocks known to ±{bound} only"
+            "one way cannot be resolved: clocks known only to ±{bound}"
         ));
     }
     let Some(own) = e.metrics.get(&metric) else {
@@ -222,7 +222,7 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     };
     match own.quantiles[0] {
         Quantile::Refused { have, need } => Standing::Without(format!(
-            "too few samples for a p50: {have}, it takes {need}"
+            "too few samples for a p50: {have}, {need} are needed"
         )),
         Quantile::Wide { interval, .. } => {
             let (lo, hi) = (ends(&interval.lo), ends(&interval.hi));

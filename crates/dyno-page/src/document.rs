@@ -106,7 +106,7 @@ pub struct RunPage {
     /// The document of `dyno check --format json`, where limits were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<Value>,
-    /// What could not be read of it.
+    /// Parts that could not be read.
     pub problems: Vec<String>,
     /// The answers to its questions, in the plan's order.
     pub answers: Vec<Answer>,

@@ -118,8 +118,8 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     let partly = of(|c| c.status() == Status::Pass && !c.keeps_all());
     match partly.as_slice() {
         [] => {}
-        [one] => text.push_str(&format!(" {one} keeps what is put on it.")),
-        several => text.push_str(&format!(" {} keep what is put on them.", listed(several))),
+        [one] => text.push_str(&format!(" {one} keeps its requirements.")),
+        several => text.push_str(&format!(" {} keep their requirements.", listed(several))),
     }
     let others: [(Wanted, &str); 3] = [
         (|c| c.status() == Status::Fail, "Broken by"),
@@ -156,7 +156,7 @@ fn fastest(card: &Scorecard<'_>, summary: &Summary, answers: &[Answer]) -> Optio
         Some(format!("{} in {}", found.name, answer.short))
     };
     let all: Vec<String> = answers.iter().filter_map(of_one).collect();
-    (!all.is_empty()).then(|| format!("Smallest p50 of those: {}.", listed(&all)))
+    (!all.is_empty()).then(|| format!("Smallest p50 among these: {}.", listed(&all)))
 }
 
 fn row(candidate: &Candidate<'_>) -> Row {
@@ -165,7 +165,7 @@ fn row(candidate: &Candidate<'_>) -> Row {
     let gaps = candidate.not_measured();
     let mut says = match (failed, undecided) {
         (0, 0) if gaps > 0 => format!("keeps {put}"),
-        (0, 0) if put == 1 => "keeps the one put on it".to_owned(),
+        (0, 0) if put == 1 => "keeps its requirement".to_owned(),
         (0, 0) => format!("keeps all {put}"),
         (0, n) => format!("{n} of {put} undecided"),
         (n, 0) => format!("breaks {n} of {put}"),

@@ -45,12 +45,16 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
         None if others.is_empty() => "is the only stack",
         None => "is the only stack with a figure",
         Some(x) if x.rank() != best.rank() && some_fail => {
-            "is the only stack that delivers and of which no trial failed"
+            "is the only stack that delivers and has no failed trial"
         }
         Some(x) if x.rank() != best.rank() => "is the only stack that delivers",
-        Some(_) if some_fail => "is fastest of those that deliver and of which no trial failed",
-        Some(_) if !drops(&best) && others.iter().any(drops) => "is fastest of those that deliver",
-        Some(_) => "is fastest",
+        Some(_) if some_fail => {
+            "is the fastest of the stacks that deliver and have no failed trial"
+        }
+        Some(_) if !drops(&best) && others.iter().any(drops) => {
+            "is the fastest of the stacks that deliver"
+        }
+        Some(_) => "is the fastest",
     };
     format!(
         "{}{} {verdict}: p50 {} {}.",
@@ -65,11 +69,11 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
 fn among(best: &Entry<'_>, is_alone: bool) -> String {
     match best.standing {
         Standing::Drops(_) if !is_alone => format!(
-            "None delivers {} of what it is offered. Of those that drop messages, ",
+            "No stack delivers {} of the offered messages. Of the stacks that drop messages, ",
             share(ENOUGH)
         ),
         Standing::Fails(_) if !is_alone => {
-            "Trials of every stack that delivers failed. By the others, ".into()
+            "Every stack that delivers has failed trials. By the completed trials, ".into()
         }
         _ => String::new(),
     }
@@ -85,7 +89,7 @@ fn description(x: &Entry<'_>) -> String {
     let mut text = parts.join(", ");
     let mut caveats = caveats(e);
     if e.is_unstable() {
-        caveats.push("a repeat may show another value".into());
+        caveats.push("a repeated run may show another value".into());
     }
     if !caveats.is_empty() {
         text.push_str(&format!(" ({})", caveats.join("; ")));
@@ -155,7 +159,10 @@ fn tie(
     let costs = named.iter().filter_map(|x| Some((x, cpu(x.e)?)));
     if let Some((cheapest, ns)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) {
         let cost = cost(cheapest.e, ns);
-        sentences.push(format!("Cheapest of them: {}, {cost}.", cheapest.name));
+        sentences.push(format!(
+            "Lowest CPU cost among them: {}, {cost}.",
+            cheapest.name
+        ));
     }
     // What several share is said once.
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
@@ -177,9 +184,11 @@ fn tie(
         .collect();
     match unstable.len() {
         0 => {}
-        n if n == named.len() => sentences.push("A repeat may show other values of all.".into()),
+        n if n == named.len() => {
+            sentences.push("A repeated run may show other values for all of them.".into())
+        }
         _ => sentences.push(format!(
-            "A repeat may show another value of {}.",
+            "A repeated run may show another value for {}.",
             listed(&unstable)
         )),
     }
@@ -200,9 +209,9 @@ fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
     let lowest_end = ends().map(|e| ns(&e.hi)).fold(f64::INFINITY, f64::min);
     let highest_start = ends().map(|e| ns(&e.lo)).fold(0.0, f64::max);
     match highest_start <= lowest_end {
-        true => format!("{} cannot be told apart", listed(&names)),
+        true => format!("{} cannot be distinguished", listed(&names)),
         false => format!(
-            "{} has the smallest p50, and {} cannot be told from it",
+            "{} has the smallest p50, but {} cannot be distinguished from it",
             first.name,
             listed(&names[1..])
         ),
@@ -283,11 +292,11 @@ fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
 pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
     let wait = question.common_wait?;
     let why = match question.mixes_waits {
-        true => "Each stack waits in its own way here",
-        false => "Stacks that wait in different ways are not compared here",
+        true => "Stacks use different wait strategies here",
+        false => "Stacks with different wait strategies are not compared here",
     };
     Some(format!(
-        "{why}: run the suite with --set wait={wait} to measure all of them alike."
+        "{why}: run the suite with --set wait={wait} to measure all of them in the same way."
     ))
 }
 
@@ -305,20 +314,23 @@ fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
                 _ => None,
             }
         }),
-        ("Not compared, for what they drop", |x| match &x.standing {
-            Standing::Drops(p50) if !has_under_way(x.e) => {
-                Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
-            }
-            _ => None,
-        }),
-        ("Not compared, for what did not arrive", |x| {
+        ("Not compared, because they drop messages", |x| {
             match &x.standing {
-                Standing::Drops(p50) if has_under_way(x.e) => {
+                Standing::Drops(p50) if !has_under_way(x.e) => {
                     Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
                 }
                 _ => None,
             }
         }),
+        (
+            "Not compared, because messages did not arrive",
+            |x| match &x.standing {
+                Standing::Drops(p50) if has_under_way(x.e) => {
+                    Some(format!("p50 {}, {}", interval(p50), delivers(x.e)))
+                }
+                _ => None,
+            },
+        ),
         ("Half of the messages or more were lost", |x| {
             match x.standing {
                 Standing::Infinite if !has_under_way(x.e) => Some(delivers(x.e)),
@@ -356,7 +368,7 @@ fn absence(x: &Entry<'_>) -> String {
     match &x.standing {
         Standing::Delivers(_) | Standing::Fails(_) | Standing::Drops(_) => String::new(),
         Standing::Infinite if has_under_way(x.e) => format!(
-            "left half of the messages or more undelivered ({})",
+            "did not deliver half of the messages or more ({})",
             delivers(x.e)
         ),
         Standing::Infinite => format!("lost half of the messages or more ({})", delivers(x.e)),

@@ -65,8 +65,8 @@ fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{alone} experiments are compared with nothing: {name} has none with the same factors (a \
-         reader that polls is not compared with one that blocks; --set wait=… gives all the same)"
+        "{alone} experiments have no counterpart: {name} has none with the same factors (a \
+         reader that polls is not compared with one that blocks; --set wait=… gives all the same wait)"
     )]
 }
 

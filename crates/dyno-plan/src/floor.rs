@@ -51,7 +51,7 @@ pub(crate) fn link(
             continue;
         }
         if e.flow.is_some() {
-            let reason = "flows run beside each other, and a floor stands alone";
+            let reason = "flows run at the same time, and a floor runs alone";
             *without.entry(reason.to_owned()).or_default() += 1;
             continue;
         }
@@ -82,8 +82,8 @@ pub(crate) fn link(
     without
         .into_iter()
         .map(|(reason, n)| match n {
-            1 => format!("1 experiment stands without × floor: {reason}"),
-            n => format!("{n} experiments stand without × floor: {reason}"),
+            1 => format!("1 experiment has no × floor: {reason}"),
+            n => format!("{n} experiments have no × floor: {reason}"),
         })
         .collect()
 }
@@ -114,7 +114,8 @@ fn added(
             Some(
                 match remote::is_without_memory(&why, &floor.stack, testbed) {
                     true => {
-                        "a floor crosses in memory that hosts share, and these share none".into()
+                        "a floor between hosts needs memory that they share, and these share none"
+                            .into()
                     }
                     false => why.to_string(),
                 },

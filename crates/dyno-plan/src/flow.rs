@@ -141,14 +141,17 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
     for entry in own.iter().filter(strange) {
         let help = match entry.key.as_str() {
             "parallel" => "write `count` in a flow for so many alike",
-            "messages" | "round_trips" => "flows have one window in common: write `window`",
-            "warmup_messages" => "flows have one warm-up in common: write `warmup`",
+            "messages" | "round_trips" => "all flows share one window: write `window`",
+            "warmup_messages" => "all flows share one warm-up: write `warmup`",
             _ => "write it in [[experiment.flow]], for each flow that has it",
         };
         problems.push(
             Problem::at(
                 &entry.key_at,
-                format!("`{}` stands beside flows that have their own", entry.key),
+                format!(
+                    "`{}` is set for the experiment, but flows have their own",
+                    entry.key
+                ),
             )
             .label("the experiment has flows")
             .help(help),
@@ -159,7 +162,7 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
         problems.push(
             Problem::at(
                 &entry.key_at,
-                format!("`{}` is no factor of all flows", entry.key),
+                format!("`{}` is not a factor of all flows", entry.key),
             )
             .label("the experiment has flows")
             .help(format!(
@@ -212,7 +215,7 @@ fn reader(
     }
     for entry in &table.0 {
         if !OF_READER.contains(&entry.key.as_str()) {
-            let what = format!("`{}` is of the flow that sends", entry.key);
+            let what = format!("`{}` belongs to the flow that sends", entry.key);
             let help = format!("a flow that reads another one has {}", OF_READER.join(", "));
             refuse(&entry.key_at, what, "this flow only reads", &help);
         }
@@ -298,9 +301,12 @@ fn flow(
         .filter(|w| w.value.is_start() || w.value.is_probe())
     {
         problems.push(
-            Problem::at(&workload.at, format!("a {} is no flow", workload.value))
-                .label("has no window that it could share")
-                .help("make it an experiment of its own"),
+            Problem::at(
+                &workload.at,
+                format!("a {} cannot be a flow", workload.value),
+            )
+            .label("has no window that it could share")
+            .help("make it an experiment of its own"),
         );
     }
     let mut own = Settings::default();
@@ -319,7 +325,7 @@ fn flow(
             problems.push(
                 Problem::at(
                     &entry.key_at,
-                    format!("`{key}` stands in the flow and in its experiment"),
+                    format!("`{key}` is set in the flow and in its experiment"),
                 )
                 .label("given twice")
                 .help(format!(
@@ -338,7 +344,7 @@ fn flow(
             "readers" => problems.push(
                 Problem::at(
                     &entry.key_at,
-                    "`readers` is of a flow that reads another one",
+                    "`readers` belongs to a flow that reads another one",
                 )
                 .label("this flow has senders of its own")
                 .help(
@@ -374,9 +380,12 @@ fn flow(
                 check_workload(entry, workload.as_ref(), problems);
             }
             _ if setting(key).is_some() => problems.push(
-                Problem::at(&entry.key_at, format!("`{key}` is not of one flow alone"))
-                    .label("holds for all flows")
-                    .help("write it in [[experiment]]; flows share window, CPUs and waits"),
+                Problem::at(
+                    &entry.key_at,
+                    format!("`{key}` cannot be set for a single flow"),
+                )
+                .label("holds for all flows")
+                .help("write it in [[experiment]]; flows share window, CPUs and waits"),
             ),
             _ => {
                 let own = keys(is_own_setting).into_iter();
@@ -444,7 +453,7 @@ pub(crate) fn check(
     for extent in extents {
         if let Extent::Messages(_) = extent.value {
             problems.push(
-                Problem::at(&extent.at, "flows have one window in common, in time")
+                Problem::at(&extent.at, "all flows share one window, given as a time")
                     .label(format!("the flow `{}` has no such number", spec.name.value))
                     .help("write `window` and `warmup` as times"),
             );
@@ -452,8 +461,8 @@ pub(crate) fn check(
     }
     if cpus.value.listed().is_some() {
         problems.push(
-            Problem::at(&cpus.at, "flows have no list of CPUs")
-                .label("one exchange alone can have one")
+            Problem::at(&cpus.at, "flows cannot have a list of CPUs")
+                .label("only a single exchange can have one")
                 .help("write \"auto\" or \"none\""),
         );
     }

@@ -52,7 +52,7 @@ pub(crate) fn warnings<'a>(
     if let Some(most) = crowded.iter().max() {
         warnings.push(format!(
             "{} of {} experiments have more spinning participants than CPUs (up to {most} on {}): \
-             they measure how the kernel shares a CPU, not the stack; wait by block, or use a \
+             they measure how the kernel shares a CPU, not the stack; use wait = block, or a \
              machine with more CPUs",
             crowded.len(),
             leads().count(),

@@ -50,12 +50,12 @@ pub(crate) fn add<'a>(
                     // What a program bridges is set for that program.
                     if !chain.foreign().contains(&true) {
                         return Err(format!(
-                            "{} has options here that it has not alone; write them into a stack file of its own",
+                            "{} has options in this chain that it does not have alone; write them into its own stack file",
                             leg.stack
                         ));
                     }
                     otherwise.insert(format!(
-                        "leg {number} of {} is measured alone as {} has it in its own file, without {}",
+                        "leg {number} of {} is measured alone with the settings of {} in its own file, without {}",
                         e.stack,
                         leg.stack,
                         differing(&own.options, &stack.options)

@@ -176,8 +176,8 @@ fn busy(
     let floods = |e: &Experiment| e.workload.kind() == WorkloadKind::Flood && e.wait != Wait::Spin;
     let (most, n, all) = crowded(experiments, facts, graph_of, floods)?;
     Some(format!(
-        "{n} of {all} experiments flood with more participants than CPUs (up to {most} on {}): all of them are \
-         busy at once, and the rates are those of shared CPUs",
+        "{n} of {all} experiments flood with more participants than CPUs (up to {most} on {}): all \
+         participants are busy at once, so the rates are those of shared CPUs",
         facts.cpus.len()
     ))
 }
@@ -192,8 +192,8 @@ fn shared_cpus(
     let shares = |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(e), testbed);
     let (most, n, all) = crowded(experiments, facts, &graph_of, shares)?;
     Some(format!(
-        "{n} of {all} experiments have up to {most} participants on hosts that share {} CPUs: latencies hold \
-         waits for a CPU that hosts of their own would not have",
+        "{n} of {all} experiments have up to {most} participants on hosts that share {} CPUs: latencies \
+         include waits for a CPU, which separate hosts would not have",
         facts.cpus.len()
     ))
 }

@@ -125,7 +125,9 @@ fn unknown(entry: &Entry, parameters: &[Parameter], groups: &[String]) -> Proble
         "stack" | "stacks" => Some("choose stacks with --stack A,B"),
         "testbed" => Some("choose the testbed with --testbed NAME"),
         "seed" => Some("choose the seed with --seed N"),
-        "name" | "workload" => Some("a suite's names and workloads cannot be changed from outside"),
+        "name" | "workload" => {
+            Some("the names and workloads of a suite cannot be changed with --set")
+        }
         _ => None,
     };
     let problem = Problem::at(

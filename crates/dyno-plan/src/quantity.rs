@@ -277,7 +277,7 @@ pub(crate) fn several<T: Quantity>(
         if values[..i].iter().any(|earlier| earlier.value == v.value) {
             problems.push(
                 Problem::at(&v.at, format!("`{key}` has the same value twice"))
-                    .label("stands in the list already")
+                    .label("is already in the list")
                     .help("remove one of the two; more trials come from `trials`"),
             );
         }

@@ -17,9 +17,9 @@ pub(crate) fn no_base(experiments: &[Experiment], against: &Against) -> Result<(
         problems.push(
             Problem::at(
                 &Place::flag("--against", name),
-                format!("no experiment is compared with {name:?}"),
+                format!("no experiment can be compared with {name:?}"),
             )
-            .label("it has no experiment with the factors of another stack's")
+            .label("none of its experiments has the same factors as one of another stack")
             .help(
                 "name both stacks, such as --stack tcp --against uds-stream, and give both the same wait with --set wait=block if their natural ones differ",
             ),
@@ -71,10 +71,13 @@ pub(crate) fn idle_stacks<'a>(
             problems.push(
                 Problem::at(
                     &name.at,
-                    format!("`{}` can run none of this: {}", name.value, refusal.reason),
+                    format!(
+                        "`{}` cannot run any of these experiments: {}",
+                        name.value, refusal.reason
+                    ),
                 )
                 .label(format!("for example {}", refusal.factors))
-                .help("leave the stack out, or change what stands in its way"),
+                .help("leave the stack out, or change the settings that exclude it"),
             );
         }
     }
@@ -98,7 +101,7 @@ pub(crate) fn nothing(
     }
     let place = Place::top(catalog.suite(&request.suite)?);
     Err(
-        Problem::at(&place, "no stack can run anything of this suite")
+        Problem::at(&place, "no stack can run any experiment of this suite")
             .label("all of it is refused")
             .help(reasons.join("\n"))
             .into(),

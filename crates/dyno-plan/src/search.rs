@@ -24,7 +24,7 @@ pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: 
     if let Some(spec) = suite.experiments.iter().find(|e| e.flow.is_some()) {
         problems.push(
             Problem::at(&place, format!("`{}` has flows, and a search raises one workload", spec.name))
-                .label("a ladder is of one experiment")
+                .label("a ladder belongs to one experiment")
                 .help("name experiments without flows with --experiment, or write the flow as an experiment of its own"),
         );
     }
@@ -49,7 +49,7 @@ pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: 
         problems.push(
             Problem::at(
                 &place,
-                format!("a search measures nothing beside its ladders, and the run has {flag}"),
+                format!("a search measures only its ladders, but the run has {flag}"),
             )
             .label("of the command line, or of the run that --like names")
             .help(format!(
@@ -116,7 +116,7 @@ pub(crate) fn climb(
             )
             .label("a search begins at one value")
             .help(format!(
-                "say where it begins, such as {example}; the search goes up from there by itself"
+                "give the first value, such as {example}; the search goes up from there"
             )),
         );
         return;

@@ -16,8 +16,8 @@ const BALANCED: f64 = 1.1;
 pub enum ShardError {
     /// Some part would have nothing to do.
     #[error(
-        "the plan cannot be dealt out to {count} parts: it has {most} experiments that need not stay \
-         together; use at most {most} parts"
+        "the plan cannot be divided into {count} parts: only {most} of its experiments can be \
+         separated; use at most {most} parts"
     )]
     TooMany {
         /// The parts asked for.

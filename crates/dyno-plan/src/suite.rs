@@ -271,7 +271,7 @@ fn read_matrix(
             problems.push(
                 Problem::at(
                     &entry.key_at,
-                    format!("`{}` stands in the experiment and in its matrix", entry.key),
+                    format!("`{}` is set in the experiment and in its matrix", entry.key),
                 )
                 .label("given twice")
                 .help("keep it in the matrix"),
@@ -289,7 +289,7 @@ fn read_matrix(
             Some(_) => problems.push(
                 Problem::at(
                     &entry.key_at,
-                    format!("`{}` is no factor of a matrix", entry.key),
+                    format!("`{}` is not a factor of a matrix", entry.key),
                 )
                 .label("holds for a whole experiment")
                 .help("write it in [[experiment]] or in [defaults]"),
@@ -329,7 +329,7 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
         if names.iter().any(|n| n.value == name) {
             problems.push(
                 Problem::at(&item.at, format!("the stack `{name}` is named twice"))
-                    .label("stands in the list already")
+                    .label("is already in the list")
                     .help("remove one of the two; more trials come from `trials`"),
             );
             continue;

@@ -305,7 +305,7 @@ fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {
                 problems.push(
                     Problem::at(
                         &to.at,
-                        format!("{destination:?} is nothing that ssh can reach"),
+                        format!("{destination:?} is not a destination of ssh"),
                     )
                     .label("not a destination")
                     .help("write \"host\", \"user@host\", or a name of your ssh_config; options belong there"),

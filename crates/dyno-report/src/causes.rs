@@ -123,7 +123,7 @@ fn cause(
     if network.longest_wait_ns >= 1_000_000_000 {
         let waited = duration(network.longest_wait_ns as f64);
         text.push_str(&format!(
-            " (a trial waited {waited} for what earlier ones had left)"
+            " (a trial waited {waited} for the leftovers of earlier trials)"
         ));
     }
     text
@@ -138,12 +138,12 @@ fn larger_buffer(run: &RunSummary, bytes: u64) -> String {
     let (default, most) = (limit("net.core.rmem_default"), limit("net.core.rmem_max"));
     match (default, most) {
         (Some(default), _) if bytes == default => {
-            "the stack asks for none of its own: raise net.core.rmem_default, or set the stack's option".into()
+            "the stack asks for no buffer size: raise net.core.rmem_default, or set the option of the stack".into()
         }
         // The kernel doubles what is asked for (socket(7)).
         (_, Some(most)) if bytes >= 2 * most => "raise net.core.rmem_max".into(),
         (_, Some(most)) => format!(
-            "have the stack ask for more, net.core.rmem_max allows {} KiB",
+            "let the stack ask for more; net.core.rmem_max allows {} KiB",
             most >> 10
         ),
         _ => "raise net.core.rmem_max".into(),

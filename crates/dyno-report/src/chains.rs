@@ -282,8 +282,7 @@ pub(crate) fn time(mean: &Mean) -> String {
 pub(crate) fn of_sleep(rows: &[&ExperimentSummary]) -> Option<String> {
     let sleeps = |e: &&ExperimentSummary| e.chain.is_some() && e.experiment.echo_poll.is_some();
     rows.iter().any(sleeps).then(|| {
-        "Parts of the way: a message that comes while the echo sleeps waits on the leg that leads there, so that leg's \
-         part holds the sleep."
+        "Parts of the way: if a message arrives while the echo sleeps, its wait counts for the leg that leads to the echo."
             .to_owned()
     })
 }
@@ -294,9 +293,9 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         let chain = e.chain.as_ref()?;
         let text = match (chain.programs.as_slice(), chain.parts.is_empty()) {
             ([], true) if e.experiment.topology.receivers > 1 => {
-                "of a round trip with several echoes the last reply counts, and no one way is the whole".to_owned()
+                "in a round trip with several echoes only the last reply counts, so no single way is the whole".to_owned()
             }
-            ([], true) => "no message's whole way is known".to_owned(),
+            ([], true) => "there is no message whose whole way is known".to_owned(),
             ([], false) => match e.missing_messages() {
                 None => format!("{} messages", chain.messages),
                 Some(missing) => format!(
@@ -305,7 +304,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
                 ),
             },
             (programs, _) => format!(
-                "bridged by {}, which nobody looks into: its stay is known from outside alone, as the chain less its legs",
+                "bridged by {}, which Dyno cannot look into: its residence time is known only from outside, as the chain minus its legs",
                 programs.join(", ")
             ),
         };
@@ -321,8 +320,8 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     let mut lines: Vec<String> = chain.parts.iter().map(part).collect();
     if let Some(least) = chain.least_ns.filter(|least| *least < 0) {
         lines.push(format!(
-            "the smallest part is {}: no more than the clocks of the hosts may be wrong by, or notes of different \
-             messages were put together",
+            "the smallest part is {}: within the error of the hosts' clocks, or records of \
+             different messages were combined",
             duration(least as f64)
         ));
     }
@@ -330,7 +329,7 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
         let name = name(Stage::Leg(leg.number), Some(&leg.stack), leg.back);
         // Who began an exchange counts no response that came later than it waits.
         let or_late = match leg.back && leg.number == 1 {
-            true => ", or they came later than is waited for",
+            true => ", or they arrived after the drain",
             false => "",
         };
         lines.push(format!(
@@ -351,8 +350,8 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     }
     if chain.added.is_none() && with_legs {
         lines.push(
-            "what it adds to its legs is not said: that takes two trials of each that the host left alone, each with a \
-             finite p50, and a load that makes no queue of its own"
+            "no figure for what the chain adds to its legs: that needs two undisturbed trials of each, each with a finite p50, and a load \
+             that builds up no queue"
                 .to_owned(),
         );
     } else if chain.added.is_none() && !chain.programs.is_empty() {
@@ -361,7 +360,7 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     if let Some(added) = &chain.added {
         let what = match chain.programs.is_empty() {
             true => "added to the sum of its legs alone",
-            false => "residence, from outside (the chain less the sum of its legs alone)",
+            false => "residence, from outside (the chain minus the sum of its legs alone)",
         };
         lines.push(format!(
             "{what}, {}: p50 {}, mean {}; paired by trial, {} trials",

@@ -119,8 +119,8 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     if !unresolved.is_empty() {
         items.push(Item {
             text:
-                "one-way not resolvable here: the bound on the clocks is more than a tenth of the \
-                   median:"
+                "one-way latency cannot be resolved here, because the bound on the clocks is more \
+                   than a tenth of the median:"
                     .into(),
             lines: unresolved,
         });

@@ -37,7 +37,7 @@ impl<'a> Samples<'a> {
         let light = |(m, d): (&Metric, &Distribution)| (*m, d.without_histograms());
         match whole.iter().map(light).collect::<BTreeMap<_, _>>() == trial.distributions {
             true => Ok(Cow::Owned(whole)),
-            false => Err("it was measured anew while the run was read".into()),
+            false => Err("it was measured again while Dyno read the run".into()),
         }
     }
 

@@ -67,20 +67,17 @@ fn cut(lines: &mut Vec<String>, most: usize, what: &str) {
 fn explanation(modes: &ModesSummary) -> (String, Option<&CovariateSummary>) {
     if let Some(cause) = modes.cause() {
         let covariate = name(cause.covariate);
-        return (
-            format!("what tells them apart is {covariate}:"),
-            Some(cause),
-        );
+        return (format!("the modes differ in {covariate}:"), Some(cause));
     }
     match modes.covariates.first() {
         Some(best) if best.strength >= ModesSummary::STRENGTH => (
             format!(
-                "what tells them apart may be {}, but so few trials cannot show it:",
+                "the modes may differ in {}, but there are too few trials to show it:",
                 name(best.covariate)
             ),
             Some(best),
         ),
-        _ => ("nothing that was recorded tells them apart:".into(), None),
+        _ => ("no recorded quantity explains the difference:".into(), None),
     }
 }
 
@@ -136,7 +133,7 @@ pub(crate) fn not_steady(view: &View<'_>) -> Vec<Item> {
         let rows = unsteady.iter();
         let rows = rows.map(|(e, n)| format!("{} ({n} of {})", view.label(e), e.trials.counted));
         items.push(Item::from(format!(
-            "{trials} of {all} trials were still not steady after a warm-up{longest}: {}",
+            "{trials} of {all} trials were not yet steady after a warm-up{longest}: {}",
             listed(rows.collect())
         )));
     }
@@ -162,8 +159,8 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
             continue;
         };
         let text = format!(
-            "{} (wait {}) is a reference and no floor here, because the whole interval of a ratio to it is \
-             below 1:",
+            "{} (wait {}) is only a reference here and not a floor, because the whole interval of \
+             a ratio to it is below 1:",
             floor.stack, e.experiment.wait
         );
         let mut below = floor.undercut_by.iter();
@@ -239,7 +236,7 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         let short: Vec<String> = short.collect();
         if !short.is_empty() {
             items.push(Item::from(format!(
-                "fewer trials than planned are left: {}",
+                "fewer trials than planned remain: {}",
                 listed(short)
             )));
         }
@@ -266,12 +263,12 @@ fn by_stack(rates: &FlagRates) -> Item {
     Item::from(match rates.odd() {
         None => {
             format!(
-                "disturbed trials of each stack, without repeats: {stacks}; chance alone spreads them so ({p})"
+                "disturbed trials per stack, without repeats: {stacks}; chance alone explains the differences ({p})"
             )
         }
         Some((odd, often)) => format!(
-            "disturbed trials of each stack, without repeats: {stacks}; that is not chance ({p}): those of {} are disturbed {often} than \
-             those of others, so find out why before you compare it",
+            "disturbed trials per stack, without repeats: {stacks}; that is not chance ({p}): trials of {} are disturbed {often} than \
+             others, so find the reason before you compare it",
             odd.stack
         ),
     })
@@ -293,7 +290,7 @@ fn with_disturbed(view: &View<'_>) -> Option<Item> {
     let mut lines: Vec<String> = view.rows.iter().filter_map(of_row).collect();
     cut(&mut lines, MOST_NAMED, "rows");
     (!lines.is_empty()).then(|| Item {
-        text: "with the disturbed trials these quantiles would be others (without → with them):"
+        text: "including the disturbed trials would change these quantiles (without → with them):"
             .into(),
         lines,
     })
@@ -400,7 +397,7 @@ fn shares(view: &View<'_>) -> Option<Item> {
     let parts: Vec<String> = SHARES.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| {
         Item::from(format!(
-            "what else took the CPUs used, median trial of each row: {}",
+            "load on the CPUs besides the trial, median trial of each row: {}",
             parts.join(", ")
         ))
     })

@@ -110,7 +110,7 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
     if let Some(cpu) = first.figure(TrialFigure::CpuPerMessage) {
         let cpu = duration(cpu.median);
         text.push_str(&format!(
-            "; CPU/msg, {cpu}, is of all processes and of the messages of all flows"
+            "; CPU/msg, {cpu}, covers all processes and the messages of all flows"
         ));
     }
     let costs = flows.iter().filter_map(|e| {
@@ -119,11 +119,11 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
         let known: Vec<String> = ratios
             .map(|((quantile, _), ratio)| match ratio {
                 Some(ratio) => format!("{quantile} × {}", Measured::ratio(ratio).line()),
-                None => format!("{quantile} not known: too few messages or calm trials, or an interval wider than a factor of ten"),
+                None => format!("{quantile} not known: too few messages or undisturbed trials, or an interval wider than a factor of ten"),
             })
             .collect();
         Some(Item::from(format!(
-            "{name}: {} beside the others over itself alone: {}; paired by trial",
+            "{name}: {} with the other flows divided by the same flow alone: {}; paired by trial",
             e.experiment.flow_text(),
             known.join(", ")
         )))

@@ -98,11 +98,11 @@ fn legend(view: &View<'_>) -> Vec<String> {
     };
     if before_comparing(view).is_some() {
         lines.push(format!(
-            "{PUBLISHED}: as printed, of the same mechanism, wait and size; the remarks below say what of it."
+            "{PUBLISHED}: as printed, for the same mechanism, wait and size; see the remarks below."
         ));
     }
     if quantiles().any(|q| matches!(q, Quantile::Refused { .. })) {
-        lines.push("–: refused, too few samples (samples there are/samples it takes).".into());
+        lines.push("–: withheld, too few samples (samples measured/samples needed).".into());
     }
     if quantiles().any(|q| matches!(q, Quantile::Wide { .. })) {
         lines.push(WIDE[0].into());

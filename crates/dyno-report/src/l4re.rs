@@ -335,18 +335,18 @@ fn p50(cell: &Cell<'_>) -> String {
 fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) -> Vec<String> {
     let mut lines = vec![
         "intra: between two threads of one process (placement thread); inter: between two processes (placement process); \
-         both sides on the same CPU, unless CPUs says two, which the page has not."
+         both sides on the same CPU unless CPUs says two; the page has no such rows."
             .to_owned(),
     ];
     let clock = &summary.run.environment.clock;
     lines.push(match tsc_hz(clock) {
         Some(hz) => format!(
-            "Our figures are ticks of the time stamp counter, which counts {} a second whatever the clock of the core \
-             is; the first of three on the page's x86 rows is the same.",
+            "Our figures are ticks of the time stamp counter, which counts {} per second, independent of the core clock; the first of \
+             three figures in the page's x86 rows is the same quantity.",
             crate::number::with_prefix(hz, "")
         ),
         None => format!(
-            "No ticks: the run's clock is {}, which is no time stamp counter.",
+            "No ticks: the run's clock is {}, which is not a time stamp counter.",
             clock.source
         ),
     });
@@ -355,7 +355,7 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
             "Three figures: ticks / core cycles / instructions, of both sides together.".into(),
         ),
         false => lines.push(
-            "No core cycles or instructions of ours: the machine does not let them be read (the remarks say why)."
+            "We have no core cycles or instructions: the machine does not permit reading them (see the remarks)."
                 .into(),
         ),
     }
@@ -373,14 +373,14 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
     let mixes = |p: &Processor| Operation::ALL.into_iter().any(|o| p.is_of_another_run(o));
     if L4re::published().processors.iter().any(mixes) {
         lines.push(
-            "†: its clocks have another ratio than those of the row's other columns: another run, as when all cores \
-             are busy at once. There is no × to it."
+            "†: the ratio of its clocks differs from the other columns of the row: it comes from another run, for example with all cores \
+             busy. It has no ×."
                 .into(),
         );
     }
     lines.push(
-        "fastest to slowest copy: each copy's p50, median over the trials; a machine whose cores share nothing has \
-         them equal, and × alone is 1."
+        "fastest to slowest copy: each copy's p50, median over the trials; if the cores share \
+         nothing, all copies are equal and × alone is 1."
             .into(),
     );
     let refused = |c: &Cell<'_>| {
@@ -388,18 +388,18 @@ fn legend(summary: &Summary, cells: &[Cell<'_>], nearest: Option<&Processor>) ->
             .is_some_and(|m| m.quantiles[0].estimate().is_none())
     };
     if cells.iter().any(refused) {
-        lines.push("–: refused; beside it why.".into());
+        lines.push("–: withheld; the reason is beside it.".into());
     }
     if cells.iter().any(|c| c.e.is_unstable()) {
         lines.push(
-            "~: a repeat of the run may show another p50; --format json says by how much.".into(),
+            "~: the p50 of a repeated run may differ; --format json says by how much.".into(),
         );
     }
     if cells
         .iter()
         .any(|c| c.e.experiment.workload.kind() != WorkloadKind::Probe)
     {
-        lines.push("A stack's message carries a payload; those by futex, eventfd, pipe and yield carry none of use.".into());
+        lines.push("Messages of a stack carry a payload; those by futex, eventfd, pipe and yield carry no useful data.".into());
     }
     lines.extend(settings::lines(&summary.run, cells.iter().map(|c| c.e)));
     lines

@@ -15,7 +15,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     let mut lines = Vec::new();
     if let Some(headlines) = headlines(view) {
         let interval = match relative {
-            true => "With each: its 95 % interval, relative.",
+            true => "Each with its relative 95 % interval.",
             false => "With 95 % intervals.",
         };
         let columns = shown_times(view, left_out);
@@ -23,8 +23,9 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     }
     if view.is_of_starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
         lines.push(
-            "open, match, delivery: its parts, each by its median: until the last participant has its \
-             endpoints, until the last one sees its peers, until the message is at every receiver."
+            "open, match, delivery: medians of its parts: until the last participant has its \
+             endpoints, until the last one sees its peers, and until the message is at every \
+             receiver."
                 .into(),
         );
     }
@@ -38,24 +39,24 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     let title = view.ratio_title();
     if !floors.is_empty() && shown(title) {
         lines.push(format!(
-            "{title}: p50 over that of {} under the same conditions.",
+            "{title}: p50 divided by the p50 of {} under the same conditions.",
             floors.join(" or ")
         ));
     }
     if view.stacks_wait_differently() {
         lines.push(
-            "wait: stacks of different blocks are not compared; --set wait=block measures all that can \
-             wait alike."
+            "wait: stacks with different wait strategies are not compared; --set wait=block \
+             measures all stacks that can block."
                 .into(),
         );
     }
     if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
         let what = match relative {
-            true => "n< the samples that it takes",
-            false => "samples there are/samples it takes",
+            true => "n< samples needed",
+            false => "samples measured/samples needed",
         };
         lines.push(format!(
-            "–: refused, too few samples for a 95 % interval ({what})."
+            "–: withheld, too few samples for a 95 % interval ({what})."
         ));
     }
     if quantiles(view).any(|q| matches!(q, Quantile::Wide { .. })) {
@@ -67,41 +68,44 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
             .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
     };
     if quantiles(view).any(shows_infinity) {
-        lines.push("∞: a message that was lost, or under way when the drain ended, counts as infinitely late; an interval that ends there has no known end.".into());
+        lines.push("∞: a message that was lost, or still under way when the drain ended, counts as infinitely late; an interval that ends with ∞ has no known upper end.".into());
     }
     if view.shows_load() && shown("load") {
         lines.push(
-            "load: fits, loses messages, or saturated: the backlog still grew when the window ended. \
-             in window: arrived by then, of those offered; delivered: also what came later."
+            "load: fits, loses messages, or saturated (the backlog was still growing when the \
+             window ended). in window: share of the offered messages that arrived before the \
+             window ended; delivered: includes later arrivals."
                 .into(),
         );
     }
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(
-            "{HOST_P99}: delay that the machine's own gaps add to one in a hundred such operations \
-             (share of p99 − p50 that it may account for)."
+            "{HOST_P99}: delay that gaps of the host add to one in a hundred such operations \
+             (share of p99 − p50 that this delay may explain)."
         ));
     }
     if view.rows.iter().any(|e| e.in_copies.is_some()) && shown(COPY_RATIO) {
         lines.push(format!(
-            "{COPY_RATIO}: p50 over the time that one CPU takes to copy the payload once after another CPU has written it; a round \
-             trip carries it there and back."
+            "{COPY_RATIO}: p50 divided by the time in which one CPU copies the payload once after another CPU has written it; a round trip \
+             carries the payload there and back."
         ));
     }
     if view.rows.iter().any(|e| e.in_cached_copies.is_some()) && shown(CACHED_COPY_RATIO) {
         lines.push(format!(
-            "{CACHED_COPY_RATIO}: the same with a payload that lies in the caches of the CPU that copies it, as far as it fits."
+            "{CACHED_COPY_RATIO}: the same with a payload in the caches of the copying CPU, as far as it fits."
         ));
     }
     if view.rows.iter().any(|e| e.is_loopback) {
-        lines.push("(loopback): no second side takes part; what Dyno itself costs.".into());
+        lines.push("(loopback): without a second side; shows the cost of Dyno itself.".into());
     }
     if view.rows.iter().any(|e| e.is_leg) {
         lines.push("(leg): one leg of a chain alone.".into());
     }
     lines.extend(chains::of_sleep(&view.rows));
     if view.rows.iter().any(|e| e.experiment.paired) {
-        lines.push("(pair): no request-response of its own: the call takes two channels.".into());
+        lines.push(
+            "(pair): the stack has no request-response, so the call uses two channels.".into(),
+        );
     }
     if view.rows.iter().any(|e| e.is_base) {
         lines.push(format!("(base): {}.", base(&view.summary.run)));
@@ -119,8 +123,8 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
         && shown("CPU")
     {
         lines.push(format!(
-            "CPU: user and system time of all processes of the stack from go until the first message \
-             was known to be everywhere, median trial{extremes}."
+            "CPU: user and system time of all processes of the stack from go until the first \
+             message was known to have arrived everywhere, median trial{extremes}."
         ));
     } else if view.rows.iter().any(|e| has_cpu(e)) && shown("CPU/msg") {
         let run = &view.summary.run;
@@ -138,7 +142,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     let has_host_cpu = |e: &&ExperimentSummary| e.figure(TrialFigure::HostCpuPerMessage).is_some();
     if view.rows.iter().any(has_host_cpu) && !view.is_of_starts && shown(HOST_CPU) {
         lines.push(format!(
-            "{HOST_CPU}: the same of the whole machine: with softirqs, kernel threads and all else that ran."
+            "{HOST_CPU}: the same for the whole machine, including softirqs, kernel threads and all other programs."
         ));
     }
     lines.extend(settings::lines(
@@ -186,11 +190,11 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
             view.rows.iter().any(|e| e.is_unstable()),
         ),
         (
-            "(loopback): what Dyno itself costs",
+            "(loopback): cost of Dyno itself",
             view.rows.iter().any(|e| e.is_loopback),
         ),
         (
-            "(disturbed): in every trial by the host",
+            "(disturbed): by the host, in every trial",
             view.rows.iter().any(|e| e.trials.all_disturbed()),
         ),
         (
@@ -208,7 +212,7 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
         parts.push(format!("(base): {}", base(&view.summary.run)));
     }
     if view.stacks_wait_differently() {
-        parts.push("other wait strategies are not compared (--set wait=block)".into());
+        parts.push("different wait strategies are not compared (--set wait=block)".into());
     }
     let text = parts.join(" · ");
     match settings::versions_of(&view.summary.run, view.rows.iter().copied()) {
@@ -219,17 +223,17 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
 
 /// What stands in the place of a figure whose interval is too wide: in one line, and below each other.
 pub(crate) const WIDE: [&str; 2] = [
-    "– (a–b): no figure, because the interval from a to b is wider than a factor of ten; with the trials there \
-     are/trials it would take if further ones scatter alike.",
-    "–, t< or wide: no figure, because its interval is wider than a factor of ten (t< the trials that it would \
-     take if further ones scatter alike).",
+    "– (a–b): no figure, because its interval, from a to b, is wider than a factor of ten; trials x/y: x were measured, and about y are \
+     needed if further trials scatter in the same way.",
+    "–, t< or wide: no figure, because its interval is wider than a factor of ten (t< trials needed if further trials scatter in the same \
+     way).",
 ];
 
 /// What a base is.
 fn base(run: &RunSummary) -> String {
     match &run.against {
         None => "what another row is compared with".into(),
-        Some(Against::Same) => "the same once more, for comparison".into(),
+        Some(Against::Same) => "the same experiment again, for comparison".into(),
         Some(Against::Stack { name }) => {
             format!("the stack {name}, for comparison")
         }

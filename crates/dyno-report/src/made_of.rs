@@ -230,7 +230,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         let p50 = p50(e, Metric::Rtt)?;
         let beside = match m.share > 1.0 {
             true => {
-                "; more than all of it: not everything stands in the message's way, or the probe's wake-ups took longer"
+                "; this exceeds the whole: not all of it is on the path of the message, or the wake-ups of the probe took longer"
             }
             false => "",
         };
@@ -254,7 +254,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         left.partition(|e| e.daemons.is_empty());
     if let (Some(first), true) = (brokered.first(), has_probes) {
         items.push(Item::from(format!(
-            "{} of {} rows are not taken apart, such as {}: what a daemon in the message's way asks of the kernel is not counted",
+            "{} of {} rows are not broken down, such as {}: the system calls of a daemon on the path of the message are not counted",
             brokered.len(),
             view.rows.len(),
             view.label(first)
@@ -262,8 +262,8 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     }
     if let (Some(first), true) = (left.first(), has_probes) {
         items.push(Item::from(format!(
-            "no probe of this run fits {} of {} rows, such as {}: it takes one of wake-ups by futex with the same machine, scheduling \
-             class, locking of memory and CPUs, and participants that share one CPU or have one each",
+            "no probe of this run matches {} of {} rows, such as {}: these need a probe of futex wake-ups with the same machine, \
+             scheduling class, memory locking and CPUs, and participants that share one CPU or have one each",
             left.len(),
             view.rows.len(),
             view.label(first)

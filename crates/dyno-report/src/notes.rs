@@ -116,7 +116,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
                 .collect(),
         ),
         (
-            "Machines: rows of different ones are not compared",
+            "Machines: rows from different machines are not compared",
             machines.collect(),
         ),
         ("Failed", failures(view)),
@@ -132,7 +132,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Not steady", findings::not_steady(view)),
         ("Floor", findings::floor(view)),
         (
-            "What a round trip is made of, at the probes' cost",
+            "Parts of a round trip, estimated from the probes",
             crate::made_of::remarks(view),
         ),
         ("Flows at the same time", crate::flows::remarks(view)),
@@ -150,9 +150,9 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             "Causes of loss, as the kernels counted",
             causes::remarks(view),
         ),
-        ("Daemons: their part of the cost", rows(view, daemons)),
+        ("Cost of the daemons", rows(view, daemons)),
         (
-            "Monitors of virtual machines and their devices: part of no cost above",
+            "Cost of virtual machine monitors and devices, not included above",
             rows(view, monitors),
         ),
         (
@@ -179,8 +179,9 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
 fn emulated(what: Option<&str>) -> Vec<Item> {
     let said = |what: &str| {
         Item::from(format!(
-            "{}: its processor is a program, so no time here is that of a machine; ratios between rows of this run \
-             that cross the same border mean something, and nothing holds them against real ones",
+            "{}: its processor is emulated, so these times do not represent any real machine; \
+             compare only rows of this run that cross the same border, and never with real \
+             machines",
             what
         ))
     };
@@ -352,7 +353,7 @@ fn load(e: &ExperimentSummary) -> Vec<Item> {
     let mut parts = Vec::new();
     if let Some(growth) = e.saturated {
         let mut text = format!(
-            "saturated: the backlog still grew when the window ended, by {} % of what was due in its second half",
+            "saturated: the backlog was still growing when the window ended, by {} % of the messages due in its second half",
             sig3(100.0 * growth)
         );
         if let Some(share) = e.in_window_ratio() {
@@ -394,7 +395,10 @@ fn counted(view: &View<'_>) -> Vec<Item> {
     };
     let texts = [
         ("messages sent late", listed(&late)),
-        ("the senders' time in blocked sends", listed(&blocked)),
+        (
+            "share of the senders' time in blocked sends",
+            listed(&blocked),
+        ),
     ];
     for (what, rows) in texts {
         items.extend(rows.map(|rows| Item::from(format!("{what}: {rows}"))));
@@ -420,7 +424,7 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
         (c.refused, "refused by the stack"),
         (
             never_sent,
-            "never sent since sends were blocked until the drain was over",
+            "never sent, because sends were blocked until the drain ended",
         ),
     ]
     .iter()
@@ -436,7 +440,7 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
     }
     if c.under_way > 0 {
         items.push(Item::from(format!(
-            "the drain of {} ended while messages still arrived; a longer `drain` would tell how many more do",
+            "the drain of {} ended while messages were still arriving; a longer `drain` would show how many more arrive",
             e.experiment.drain
         )));
     }
@@ -444,7 +448,7 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
     match e.headline_metric().map_or(0, saturated) {
         0 => {}
         n => items.push(Item::from(format!(
-            "{n} samples beyond the histogram's upper bound, recorded as that bound"
+            "{n} samples were above the upper bound of the histogram and were recorded as that bound"
         ))),
     }
     items

@@ -92,18 +92,18 @@ fn legend(table: &Table<'_>) -> Vec<String> {
         "p50: service time, from the call that sends to the callback that receives, with its 95 % interval; a \
          lost message counts as infinitely late. max: of the messages that arrived."
             .into(),
-        "response: from the time at which the message was due, so that a sender that is held up shows. \
-         delivered: intact messages of those offered."
+        "response: from the due time of the message, so that a delayed sender is visible. \
+         delivered: share of the offered messages that arrived intact."
             .into(),
         format!(
-            "↓ smallest and ↑ largest of a column, floors left out; what delivers less than {:.0} % is not \
-             marked as the smallest.",
+            "↓ smallest and ↑ largest of a column, without floors; a stack that delivers less than \
+             {:.0} % is not marked as the smallest.",
             100.0 * latency::ENOUGH
         ),
-        "~: a repeat of the run may show another p50; --format json says by how much.".into(),
-        "its parts: medians of opening, matching and first delivery in ms; starts: samples, one of each fresh start."
+        "~: the p50 of a repeated run may differ; --format json says by how much.".into(),
+        "its parts: medians of opening, matching and first delivery in ms; starts: number of samples, one per fresh start."
             .into(),
-        "–: refused, too few samples (samples there are/samples it takes).".into(),
+        "–: withheld, too few samples (samples measured/samples needed).".into(),
     ];
     if let Some(base) = resources::baseline(table) {
         lines.push(format!(
@@ -114,8 +114,8 @@ fn legend(table: &Table<'_>) -> Vec<String> {
     }
     if table.has_paper() {
         lines.push(
-            "paper: median / max as published, where message type, placement and topology are the same; – where \
-             it has none."
+            "paper: median / max as published for the same message type, placement and topology; – \
+             if the paper has none."
                 .into(),
         );
     }

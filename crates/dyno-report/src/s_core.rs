@@ -112,24 +112,26 @@ fn legend(summary: &Summary) -> Vec<String> {
          the study's are of its repetitions'."
             .to_owned(),
         format!("{NONE}: too few samples or trials for this figure, or the trials failed; the remarks below say which."),
-        "study: as printed, in the order of the columns; LoLa beside what is local, SOME/IP beside what goes to another host."
+        "study: as printed, in the order of the columns; LoLa beside local rows, SOME/IP beside rows that go to another host."
             .into(),
-        "CPU: user and system time of all processes, gateways and daemons among them, for each round trip; the study counts \
-         its client alone. CPU/wall: over the mean round trip, so 100 % is one CPU kept busy."
+        "CPU: user and system time of all processes, including gateways and daemons, per round trip; the study counts only its client. \
+         CPU/wall: divided by the mean round trip, so 100 % is one busy CPU."
             .into(),
-        "Payload overhead: the study's formula subtracts kilobytes per second from bytes. What a network carries beside the payload \
-         is not counted here, so those cells say where it would be."
+        "Payload overhead: the study's formula subtracts kilobytes per second from bytes. Dyno \
+         does not count what a network carries besides the payload; those cells say where it \
+         occurs."
             .into(),
-        "What a round trip is spent on: CPU time is that of all processes, so that it may be more than the time that passes, and \
-         the rest is what no process of the stack was on a CPU for, at least."
+        "What a round trip is spent on: CPU time is the sum over all processes, so it may exceed \
+         the elapsed time. The rest is at least the time for which no process of the stack was on \
+         a CPU."
             .into(),
         "Requirements: `dyno check RUN limits/s-core.toml` judges them by intervals, and says pass, fail or undecided."
             .into(),
-        "One-way messages have 32 B at least, since they carry what their receipt is checked by; they stand beside the study's 8 B."
+        "One-way messages have at least 32 B, because they carry the tag that verifies their receipt; they are shown beside the study's 8 B."
             .into(),
-        "Parts of the way: means add up to the mean of the whole, quantiles need not. Each part ends with the stamp that the next \
-         one begins with, so that no message has a residual unless something is wrong; were notes of different messages put \
-         together, the smallest part would be below zero."
+        "Parts of the way: means add up to the mean of the whole, quantiles need not. Each part ends with the stamp at which the next one \
+         begins, so a residual shows that something is wrong. If records of different messages were combined, the smallest part would be \
+         below zero."
             .into(),
     ];
     let all: Vec<&ExperimentSummary> = summary.experiments.iter().collect();

@@ -64,29 +64,32 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
 
 fn legend(summary: &Summary) -> Vec<String> {
     let mut lines = vec![
-        "writes, one client that waits: round trips per second of a provider that waits until the subscriber's answer is \
-         back through the broker; the study's script waits for the broker's alone."
+        "writes, one client that waits: round trips per second of a provider that waits until the \
+         subscriber's answer is back through the broker; the study's script waits only for the \
+         broker's answer."
             .to_owned(),
-        "writes, as fast as accepted: values per second that the subscriber got, of a provider that never waits; only for stacks whose subscriber is \
-         sent each value.".into(),
+        "writes, as fast as accepted: values per second that the subscriber received from a provider that never waits; only for stacks \
+         that send each value to the subscriber.".into(),
         format!(
-            "set and get: a call that sets a value at its provider and gets the answer, over what the broker has for it (Kuksa: \
-             Actuate, and the answer as a published value);{PAIR}: it has nothing, and the call takes two channels."
+            "set and get: a call that sets a value at its provider and gets the answer, with the broker's own mechanism (Kuksa: Actuate, \
+             and the answer as a published value);{PAIR}: the broker has none, and the call uses two channels."
         ),
         "reads: a reader asks the broker for the value that it keeps and asks again as soon as it has the answer (Kuksa: GetValue, kuksa-get). Each \
-         answer is a read, be it a new value or the one before; the rate is the median of the trials, with the lowest and the highest, and of several clients the sum. A read \
-         takes from the question to its answer, with one client. Nobody writes: the provider writes at most one value within the window; else so many per second. A stall is one slow read, \
-         however long it lasts. The study read over a WebSocket, and does not say with how many clients and whether anybody wrote."
+         answer is a read, whether the value is new or not; the rate is the median of the trials, with the lowest and the highest, and the \
+         sum over several clients. The time of a read is from the question to its answer, with one client. Nobody writes: the provider \
+         writes at most one value within the window; otherwise as many per second as stated. A stall is one slow read, however long it \
+         lasts. The study read over a WebSocket, and does not say how many clients there were and whether anybody wrote."
             .into(),
         "WebSocket: the time from one set to the next of a client that waits for the broker's answer to each, as the study's script does; the mean, as the \
          study's (Kuksa: VISS, kuksa-viss-set). The round trip below it is to the subscriber and back."
             .into(),
-        "clients before degradation: how many subscribers one provider can have. A number counts if with it, and with each smaller number that was tried, \
-         nothing was lost and the whole interval of p99 lies before the next value is due; ≥: the largest number of the run counts. To find the exact number: dyno run signals --experiment clients --search clients --until limits/signals.toml"
+        "clients before degradation: how many subscribers one provider can have. A number counts \
+         if, with it and with each smaller number that was tried, nothing was lost and the whole \
+         interval of p99 ends before the next value is due; ≥: the largest number of the run counts. To find the exact number: dyno run signals --experiment clients --search clients --until limits/signals.toml"
             .into(),
-        "p99 of a schedule counts from when a value was due, that of a loop from when it was sent; ratio: the first over half the second, \
-         which is not all of what a loop hides: values that come seldom find CPUs asleep. While a loop waits nothing is due, so that a stall of 10 ms is one late value there, and at \
-         2,000 values per second twenty."
+        "p99 of a schedule counts from the due time of a value, p99 of a loop from its send; ratio: the first divided by half the second. \
+         The ratio does not show all that a loop hides, because rare values find sleeping CPUs. While a loop waits, nothing is due: a \
+         stall of 10 ms is one late value in a loop, but twenty late values at 2,000 values per second."
             .into(),
         format!("{NONE}: not measured, or too few samples or trials for this figure; lost values are infinitely late (∞)."),
     ];

@@ -52,7 +52,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
             out.list(
                 "4. Broker",
                 &[
-                    "dyno run signals, of which dyno show prints the rows of this section"
+                    "run `dyno run signals`; `dyno show` then prints the rows of this section"
                         .to_owned(),
                 ],
             );
@@ -64,7 +64,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     }
     let reasons = study.reasons();
     if !reasons.is_empty() {
-        out.list("9. What is not passed, and why", &reasons);
+        out.list("9. Requirements that did not pass, and why", &reasons);
     }
     out.list("How to read this", &legend(summary));
     let flaws = study.printed.flaws.iter();
@@ -85,32 +85,33 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
 fn legend(summary: &Summary) -> Vec<String> {
     let mut lines = vec![
         "document: as printed there. [a, b]: 95 % interval over trials.".to_owned(),
-        "1: round trips are not halved; one way is from when a message was due, and wrong by the bound of the clocks at most.".into(),
-        "1: floor-spin is memory that both machines map (ivshmem) and both sides poll: each keeps a CPU busy.".into(),
-        "2: the sum is measured for each timer; quantiles of its parts added up are none of it. A timer's interrupt, its handler's \
-         thread being waited for, and the virtualisation of both are in it; an interrupt without a thread cannot be seen from here."
+        "1: round trips are not halved; one way counts from the due time of a message, with an error of at most the bound on the clocks.".into(),
+        "1: floor-spin is memory that both machines map (ivshmem) and both sides poll, so each keeps a CPU busy.".into(),
+        "2: the sum is measured for each timer; the sum of quantiles of its parts is not a quantile of the sum. It includes the timer's \
+         interrupt, the wait for the handler's thread, and the virtualisation of both; Dyno cannot observe an interrupt without a thread."
             .into(),
-        "2: the handler is Dyno's own record of the wake-up; of due times that one wake-up answers, each is a sample of due to end."
+        "2: the handler is Dyno's own record of the wake-up; if one wake-up answers several due times, each is a sample of due to end."
             .into(),
         "3: medians over the starts with their intervals; the machine is booted anew for each. A container is a process alone in \
          namespaces for processes, mounts, names and message queues, with the network of the testbed's host, which is a namespace itself; it has no image, no \
          cgroup and no engine that a start would wait for. Of two processes or containers the slower one counts, each from its own start."
             .into(),
-        "3: a first message is from the runner's go; until then stacks are loaded and Dyno makes ready, which is in none of the rows."
+        "3: a first message counts from the runner's go; before that Dyno loads the stacks and prepares, which no row includes."
             .into(),
-        "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; what runs in the guest runs within the monitor as well. \
-         Where the guest is emulated, its kernel counts more CPU time than passes: hold the monitor's against it."
+        "5: CPU of sender, receiver and monitor over window and drain, 100 % is one CPU kept busy; the monitor's time includes the \
+         guest's. The kernel of an emulated guest counts more CPU time than elapses: compare with the monitor's."
             .into(),
         "6: at rest: the machine is up, and the trial's agents are not started yet; in use: after the last arrival, with the agents there; \
-         medians over trials. Of processes the proportional set size; within a guest what its kernel cannot give away. The monitor's holds what the guest has touched of its memory and, where it is emulated, code that was translated.".into(),
-        "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. With a thread on each of several virtual CPUs it \
-         is how the host shares its own between them, as in the document; of threads on the same one it is how the guest's kernel shares that, and \
-         what the host takes from it is in the pauses."
+         medians over trials. For processes: the proportional set size. Within a guest: the memory that its kernel cannot give away. The monitor's memory includes the guest memory that was touched and, for an emulated guest, translated code.".into(),
+        "7: the part of all loops that a thread did, over threads and trials: 1/n each is fair. With one thread on each of several virtual \
+         CPUs it shows how the host divides its CPUs, as in the document. With several threads on one virtual CPU it shows how the guest's \
+         kernel divides that CPU; time that the host takes appears in the pauses."
             .into(),
-        "8: guest over host, each side's interval against the other's worst end: the true ratio's interval is narrower.".into(),
-        "9: held as `dyno check RUN limits/sodev.toml` holds them (without its line `emulated` where the guest runs on the processor); of an \
-         emulated guest a verdict says nothing of a real one. A round trip of two hand-overs has twice the line of one: one of the two may be \
-         above it. A timer's thread is later than its interrupt: an interrupt alone may keep what the thread does not.".into(),
+        "8: guest divided by host; each interval combines the worst ends of both sides, so the true interval is narrower.".into(),
+        "9: judged as `dyno check RUN limits/sodev.toml` judges them (without its line `emulated` where the guest runs on the processor); a \
+         verdict on an emulated guest says nothing about a real one. A round trip of two hand-overs has twice the limit of one hand-over, \
+         so one of the two may exceed it. The thread of a timer runs later than its interrupt, so the interrupt alone may keep a limit \
+         that the thread breaks.".into(),
         format!("{NONE}: nothing there, or samples or trials too few or too far apart for this figure."),
     ];
     lines.extend(settings::lines(&summary.run, &summary.experiments));

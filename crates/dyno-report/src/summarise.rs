@@ -184,7 +184,7 @@ fn run_warnings(run: &Run) -> Vec<String> {
     }
     if plan.testbed.keeps_state {
         warnings.push(
-            "the testbed has `keeps_state`, a planted fault: trials found what the ones before them left".into(),
+            "the testbed has `keeps_state`, a planted fault: trials found the leftovers of earlier trials".into(),
         );
     }
     for stack in plan.stacks.values() {
@@ -199,9 +199,9 @@ fn run_warnings(run: &Run) -> Vec<String> {
     match run.trials.iter().filter(|t| may_have_full_window(t)).count() {
         0 => {}
         n => warnings.push(format!(
-            "{n} trials were measured by an older Dyno, which may have read its own memory within the first message of \
-             each trial: that sample is then up to 0.5 ms too long, and with it every maximum, the mean of few samples \
-             and the tail that they reach; their cost may end with the last send instead of the last arrival"
+            "{n} trials were measured by an older Dyno, which may have loaded its own memory during the first message of each trial: that \
+             sample may be up to 0.5 ms too long, and so may every maximum and the mean and tail of few samples; the cost may end with the \
+             last send instead of the last arrival"
         )),
     }
     let strays = run

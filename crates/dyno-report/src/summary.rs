@@ -276,7 +276,7 @@ pub struct ExperimentSummary {
     /// Wake-ups of one round trip: voluntary context switches of all processes for each message, the median over the
     /// trials. `None` where none were counted.
     pub wake_ups: Option<f64>,
-    /// What a round trip is made of, at the probes' cost; `None` where the run does not hold the probe for it.
+    /// Parts of a round trip, estimated from the probes; `None` where the run does not hold the probe for it.
     pub made_of: Option<MadeOf>,
     /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
     pub chain: Option<ChainSummary>,

@@ -68,7 +68,7 @@ pub enum DescribeError {
     },
     /// It answered something else.
     #[error(
-        "cannot read the agent's list of adapters: {0}; are `dyno` and its agent of one build?"
+        "cannot read the agent's list of adapters: {0}; are `dyno` and its agent from the same build?"
     )]
     Garbled(#[from] serde_json::Error),
 }

@@ -240,8 +240,8 @@ impl Guide for Schedule<'_> {
         self.told |= says;
         let remark = says.then(|| {
             format!(
-                "disturbed trials are repeated no more: the host disturbed the last {IN_VAIN} repeats as \
-                 well; `dyno doctor` says what keeps it busy"
+                "Dyno repeats no more disturbed trials, because the host disturbed the last \
+                 {IN_VAIN} repeats as well; `dyno doctor` shows what keeps the host busy"
             )
         });
         remark.map(RunEvent::Warning).into_iter().collect()
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(schedule.known(), n as usize);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            matches!(&said[0], RunEvent::Warning(text) if text.contains("repeated no more")),
+            matches!(&said[0], RunEvent::Warning(text) if text.contains("repeats no more")),
             "{said:?}"
         );
         // Where every other repeat is calm, they go on.

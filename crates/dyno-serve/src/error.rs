@@ -33,7 +33,7 @@ pub enum ServeError {
     },
     /// Others than this machine could open the page.
     #[error(
-        "{address} can be reached from other machines, and whoever reaches it sees all runs; add --network if \
+        "{address} can be reached from other machines, and everyone who can reach it sees all runs; add --network if \
          that is intended, or leave out --listen and reach the page through `ssh -L {port}:localhost:{port} HOST`",
         port = WITHOUT_LISTEN
     )]

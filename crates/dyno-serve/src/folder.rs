@@ -119,8 +119,8 @@ impl Folder {
         };
         if !target.starts_with(&self.root) {
             return Err(Closed::Refused(format!(
-                "{shown} is a link out of the folder that is served, which is not followed; copy the run \
-                 into the folder instead"
+                "{shown} is a link that leads out of the served folder, which Dyno does not \
+                 follow; copy the run into the folder instead"
             )));
         }
         let metadata = fs::symlink_metadata(&target).map_err(unreadable)?;
@@ -130,7 +130,7 @@ impl Folder {
     fn check(&self, path: &Path, must: Must) -> Result<(), Closed> {
         let shown = path.strip_prefix(&self.root).unwrap_or(path);
         let other = |what: &str| {
-            let text = format!("{} is not {what}, as in a run it is", shown.display());
+            let text = format!("{} is not {what}, but in a run it must be", shown.display());
             Err(Closed::Refused(text))
         };
         match (self.kind(path)?, must) {
@@ -228,7 +228,9 @@ mod tests {
         symlink("nowhere", folder.root().join("dangling")).unwrap();
         symlink("loop", folder.root().join("loop")).unwrap();
         assert!(folder.find(OsStr::new("again")).is_ok());
-        assert!(refused(&folder, "leak").contains("leak is a link out of the folder"));
+        assert!(
+            refused(&folder, "leak").contains("leak is a link that leads out of the served folder")
+        );
         assert!(refused(&folder, "dangling").contains("is a link to nothing"));
         assert!(refused(&folder, "loop").contains("cannot read loop"));
     }
@@ -249,7 +251,10 @@ mod tests {
         symlink(outside.join(TRIALS), run("d").join(RAW)).unwrap();
         for name in ["a", "b", "c", "d"] {
             let text = refused(&folder, name);
-            assert!(text.contains("link out of the folder"), "{name}: {text}");
+            assert!(
+                text.contains("link that leads out of the served folder"),
+                "{name}: {text}"
+            );
         }
         fs::create_dir(run("e").join(MANIFEST)).unwrap();
         assert!(refused(&folder, "e").contains("e/run.json is not a plain file"));

@@ -90,13 +90,12 @@ impl Trouble {
         match self {
             Trouble::Nowhere => (
                 "No such page",
-                "This server has no page of that address. The list leads to all there are."
-                    .to_owned(),
+                "There is no page at this address. The list links to all pages.".to_owned(),
             ),
             Trouble::Missing(name) => (
                 "No such run",
                 format!(
-                    "The folder has no run {name}. It may have been moved or renamed; the list shows what there is."
+                    "The folder has no run {name}. It may have been moved or renamed; the list shows all runs."
                 ),
             ),
             Trouble::Unreadable { name, reason } => {
@@ -106,19 +105,19 @@ impl Trouble {
             Trouble::Busy => (
                 "Too many requests at once",
                 format!(
-                    "{} requests of yours wait here already. Ask again when they are answered.",
+                    "{} of your requests are already waiting. Ask again when they are answered.",
                     turns::LINE
                 ),
             ),
             Trouble::Late => (
                 "This takes longer",
                 format!(
-                    "There is no answer after {} seconds. Load the page again: a report that was begun is \
-                     finished meanwhile.",
+                    "There is no answer after {} seconds. Load the page again later: the server \
+                     finishes a report that it has begun.",
                     ANSWER.as_secs()
                 ),
             ),
-            Trouble::Defect(text) => ("This went wrong", text.clone()),
+            Trouble::Defect(text) => ("Internal error", text.clone()),
         }
     }
 }
@@ -131,7 +130,7 @@ impl From<Full> for Trouble {
 
 impl From<JoinError> for Trouble {
     fn from(_: JoinError) -> Trouble {
-        defect("The server failed while it made this.".to_owned())
+        defect("The server failed while it made this page.".to_owned())
     }
 }
 
@@ -287,7 +286,7 @@ impl Site {
         let state = self.looking(peer, move || {
             let looks = site.looks_at(&key)?;
             let Some(Ok(look)) = looks.first() else {
-                return Err(defect("A state is of one run.".to_owned()));
+                return Err(defect("A state belongs to one run.".to_owned()));
             };
             let (now, running) = site.together(&looks);
             Ok(json!({

@@ -39,7 +39,7 @@ pub enum StoreError {
     },
     /// The manifest cannot be understood.
     #[error(
-        "{path} is damaged: {reason}; without it the trials have no meaning: restore it from a copy, or measure again"
+        "{path} is damaged: {reason}; without it the trials cannot be interpreted: restore it from a copy, or measure again"
     )]
     Manifest {
         /// The file.

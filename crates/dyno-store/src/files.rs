@@ -128,7 +128,7 @@ pub(crate) fn create_lock(path: &Path) -> io::Result<File> {
     match file.metadata()?.nlink() {
         0 | 1 => Ok(file),
         names => Err(other(format!(
-            "it is one file under {names} names, of which one may be a file of yours; remove this name"
+            "it is one file with {names} names, and one of them may be a file of yours; remove this name"
         ))),
     }
 }

@@ -32,8 +32,8 @@ pub enum MergeError {
     },
     /// They are not of one plan.
     #[error(
-        "{one} and {other} are not parts of one run: {what}; merge what was started with the same \
-         arguments but for --shard and --out"
+        "{one} and {other} are not parts of one run: {what}; merge only parts that were started \
+         with the same arguments except for --shard and --out"
     )]
     Differ {
         /// The first directory.
@@ -57,7 +57,7 @@ pub enum MergeError {
     },
     /// Not all parts are there.
     #[error(
-        "{parts}: {}; name the directory of every part, or merge what there is with --partial and \
+        "{parts}: {}; name the directory of every part, or merge the given ones with --partial and \
          measure the rest with `dyno run --resume`",
         without_trials(*experiments)
     )]

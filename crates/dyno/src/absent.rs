@@ -8,8 +8,8 @@ pub(crate) fn absent<T>(what: &str, feature: &str) -> Result<T> {
     Err(Failure::message(
         Code::Usage,
         format!(
-            "this dyno was built without {what}, which takes long to build; packages have it, and in Dyno's source \
-             `cargo run --release --features {feature} -- …` has it, or `cargo xtask install` all there is"
+            "this dyno was built without {what}, to make the build faster; use a packaged dyno, or in Dyno's source run `cargo run \
+             --release --features {feature} -- …`, or install everything with `cargo xtask install`"
         ),
     ))
 }

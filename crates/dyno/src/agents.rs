@@ -25,7 +25,7 @@ pub(crate) fn report_sweep(progress: &Progress) {
     }
     if !swept.is_empty() {
         progress.say(format!(
-            "cleared what an earlier run left behind: {} scratch places, {} processes, {} other",
+            "cleaned up after an earlier run: {} scratch folders, {} processes, {} other",
             swept.places.len(),
             swept.killed.len(),
             swept.removed.len()

@@ -23,16 +23,16 @@ use dyno_measure::ClockChoice;
 use dyno_model::{Metric, Nanos, Raised};
 use std::path::PathBuf;
 
-/// Measure how pieces of vehicle software talk.
+/// Measure how vehicle software communicates.
 ///
 /// Dyno puts a load on a communication stack and measures it: round trips, one-way response times
 /// from the due time of each message, delivered throughput, loss, and the cost of all processes.
-/// Each number stands with its uncertainty and its distance to the floor: what the same exchange
-/// costs on this hardware with nothing in between.
+/// Each number comes with its uncertainty and its ratio to the floor, which is the cost of the same exchange on this
+/// hardware over bare shared memory.
 ///
-/// A SUITE says what to measure, a STACK is a configured library or kernel mechanism, a TESTBED is
-/// where it runs. Any suite runs on any stack on any testbed; what a stack cannot do is refused
-/// with the reason.
+/// A SUITE defines what to measure, a STACK is a configured library or kernel mechanism, and a TESTBED defines where
+/// to measure. Every suite can run on every stack and testbed. If a stack cannot do an experiment, Dyno refuses the
+/// experiment and gives the reason.
 #[derive(Debug, Parser)]
 #[command(name = "dyno", version, max_term_width = 100, after_long_help = AFTER)]
 pub(crate) struct Cli {
@@ -46,16 +46,16 @@ Examples:
   dyno run quick --stack pipe,tcp        only these two (and the floor)
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
-  dyno report latest                     the same as a page with plots, report.html
-  dyno serve                             all runs in ./runs, in the browser (not in a first build)
-  dyno run quick --stack tcp --precision 5%         trials until each p50 is known to ±5 %
-  dyno run quick --stack tcp --against uds-stream   both in turns, and which is faster
-  dyno run quick --live                  on the whole terminal (not in a first build)
-  dyno run --like RUN                    what somebody else measured, here
-  dyno run quick --shard 1/3 --out a     one part of three; `dyno merge` puts them together
-  dyno audit published/sodev-2025.toml   which published figures cannot be true
-  dyno conformance ./libdyno_mine.so     whether an adapter keeps its promises
-  dyno doctor                            what this host does to measurements
+  dyno report latest                     the same as an HTML report with plots
+  dyno serve                             all runs in ./runs, in the browser (full builds only)
+  dyno run quick --stack tcp --precision 5%         adds trials until each p50 is known to ±5 %
+  dyno run quick --stack tcp --against uds-stream   interleaves both and says which is faster
+  dyno run quick --live                  uses the whole terminal (full builds only)
+  dyno run --like RUN                    repeats somebody else's run on this machine
+  dyno run quick --shard 1/3 --out a     one of three parts; `dyno merge` joins them
+  dyno audit published/sodev-2025.toml   finds published figures that cannot be true
+  dyno conformance ./libdyno_mine.so     tests an adapter
+  dyno doctor                            shows what disturbs measurements on this host
 
 Exit codes:
   0    done                              3    the suite, stack or testbed is refused
@@ -75,11 +75,11 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Print a stored run.
     Show(ShowArgs),
-    /// Write a page that shows runs: answers, plots, every trial.
+    /// Write an HTML report on runs: answers, plots, every trial.
     Report(ReportArgs),
     /// Show a folder of runs in the browser: list, reports, comparisons, runs in progress.
     Serve(ServeArgs),
-    /// Put the parts of a run together.
+    /// Merge the parts of a run.
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.
     Compare(CompareArgs),
@@ -87,22 +87,22 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
     Trend(TrendArgs),
-    /// Say which figures cannot be true: published ones, the output of other tools, or a run's.
+    /// Find figures that cannot be true in publications, outputs of other tools or runs.
     Audit(AuditArgs),
-    /// List what there is to choose from.
+    /// List the available suites, stacks, testbeds or adapters.
     List(ListArgs),
-    /// Write an adapter to begin with: a working one in C, the headers, a stack file.
+    /// Create a new adapter: working C code, the headers and a stack file.
     NewAdapter(NewAdapterArgs),
-    /// Examine an adapter: does it do all that Dyno relies on?
+    /// Test whether an adapter does everything that Dyno relies on.
     Conformance(ConformanceArgs),
     /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.
     Doctor(DoctorArgs),
-    /// Print a manual page (roff), or write those of all commands to a folder.
+    /// Print a manual page (roff), or write the pages of all commands to a folder.
     #[command(after_long_help = "\
   dyno man run | man -l -                 the page of one command
   dyno man -o ~/.local/share/man/man1     then `man dyno-run` finds it")]
     Man {
-        /// The command; dyno's own page when left out.
+        /// The command [default: the page of dyno itself].
         #[arg(value_name = "COMMAND", conflicts_with = "out")]
         of: Option<String>,
         /// Write one page for each command to this folder.
@@ -111,12 +111,11 @@ pub(crate) enum Command {
     },
     /// Print a completion script for a shell to standard output.
     #[command(after_long_help = "\
-The script asks dyno itself what there is, so that it completes the names of suites, stacks, testbeds and \
-stored runs as well:
+The script also completes the names of suites, stacks, testbeds and stored runs, for which it asks dyno:
   source <(dyno completions bash)         in ~/.bashrc
   dyno completions fish > ~/.config/fish/completions/dyno.fish")]
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
     /// Play participants of one trial; started by the runner.
@@ -155,9 +154,9 @@ pub(crate) struct AgentArgs {
 /// Options of every command that reads suites, stacks and testbeds.
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    /// A folder with `suites/`, `stacks/` or `testbeds/` of your own. Its files stand beside the
-    /// built-in ones and replace those of the same name. May be repeated; `DYNO_FILES` holds more,
-    /// separated by colons.
+    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Dyno adds its files to the built-in ones; they
+    /// replace files with the same name. May be repeated; the variable `DYNO_FILES` names further folders, separated
+    /// by colons.
     #[arg(long = "files", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
 }
@@ -165,40 +164,39 @@ pub(crate) struct FileArgs {
 /// `dyno run`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The run directory is ./runs/SUITE-DATE unless --out names another. Each trial is stored as soon as \
-it ends, so a run that was interrupted or that filled the disk loses nothing that it had finished: \
-`dyno run --resume DIR` measures the rest.
+The run directory is ./runs/SUITE-DATE unless --out names another. Dyno stores each trial as soon \
+as it ends, so an interruption or a full disk loses no finished trial. `dyno run --resume DIR` \
+measures the rest.
 
 --set changes one parameter of the suite (`dyno list suites` names them), or a default of all its \
 experiments:
   --set window='1 s'    --set payload='4 KiB'    --set wait=spin    --set scheduling=fifo:50
 
---precision adds trials, round by round, until the interval of each experiment is as narrow as \
-asked, or --max-trials or --max-time ends it; the table says what was not reached, and by how much. \
-A trial that the host disturbed beyond what the bare machine does is stored, counted, left out of \
-all figures, and repeated.
+--precision adds trials, round by round, until the interval of each experiment is as narrow as you asked, or until --max-trials or \
+--max-time is reached. The table says which intervals are still wider, and by how much. If the host disturbs a trial more than it did \
+while it was idle before the run, Dyno stores and counts the trial, leaves it out of all figures, and repeats it.
 
---search raises one factor, from the value that the suite has, until a limit breaks: it doubles, then halves the gap, with \
-fresh trials of each value until its limits are decided, and confirms the highest value that seemed kept. Stacks take turns.
+--search raises one factor from its value in the suite until a limit is broken. It doubles the value, then halves the gap. Each value gets \
+fresh trials until its limits are decided, and further trials confirm the highest value that kept them. Stacks are interleaved.
   dyno run stream --stack udp,tcp --set rate='1 kHz' --set arrivals=fixed --set payload='64 B' \\
            --search rate --until limits.toml
-  dyno check RUN             what was found, again; also with --format json
+  dyno check RUN             prints the result again; also with --format json
 
---against measures each experiment side by side with its base, in turns, and prints which is faster:
-  --against tcp              the same with another stack
-  --against ./old/dyno       the same with the agents of another build
-  --against same             the same once more: what this host makes of no difference at all
+--against interleaves the trials of each experiment with those of a base and prints which is faster:
+  --against tcp              the base is the same experiment on another stack
+  --against ./old/dyno       the same experiment with the agents of another build
+  --against same             the same experiment twice: shows the differences that arise by chance
 
---like repeats a run, also one from another machine: nothing but its directory is needed.
+--like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
-  dyno compare RUN mine                   what differs: builds, libraries, machines, figures
-Dyno asks before it starts a program or reaches a host that the run names and none of your stacks and testbeds does; \
---dry-run shows these, --trust permits them.
+  dyno compare RUN mine                   lists the differences: builds, libraries, machines, figures
+Dyno asks before it starts a program or contacts a host that only the run names, and none of your own stacks and testbeds. --dry-run lists \
+these, --trust permits them.
 
---shard deals the experiments out to parts that take about equally long, for a cluster's or CI's own \
-scheduler. Every part makes the whole plan and runs its own experiments of it:
-  dyno run SUITE --shard 1/3 --out a      here, with 2/3 and 3/3 elsewhere at the same time
-  dyno merge a b c -o all                 then: one run, as if measured by one command")]
+--shard divides the experiments into parts of about equal duration, for the scheduler of a cluster or a CI system. Each part makes the \
+whole plan and runs its share of the experiments:
+  dyno run SUITE --shard 1/3 --out a      here; run 2/3 and 3/3 elsewhere at the same time
+  dyno merge a b c -o all                 then joins the parts into one run")]
 pub(crate) struct RunArgs {
     /// The suite: a name from `dyno list suites`, or the path of a .toml file.
     #[arg(required_unless_present_any = ["resume", "like"], conflicts_with = "resume", add = complete::suites())]
@@ -210,25 +208,25 @@ pub(crate) struct RunArgs {
     /// character.
     #[arg(long, value_name = "A,B*", value_delimiter = ',')]
     pub(crate) experiment: Vec<String>,
-    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file; `local` when left out.
+    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file [default: local].
     #[arg(long, value_name = "T", add = complete::testbeds())]
     pub(crate) testbed: Option<String>,
     /// Number of trials of each experiment, instead of the suite's.
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<u32>,
-    /// Add trials until the interval's ends are within this share of the value, such as 5%.
+    /// Add trials until both ends of the interval are within this share of the value, such as 5%.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
-    /// What --precision is about: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
+    /// The figure for --precision: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
     #[arg(long, value_name = "Q", value_parser = aim, default_value = "p50", requires = "precision")]
     pub(crate) precision_of: Aim,
-    /// With --precision: the most trials of one experiment.
+    /// With --precision: at most this many trials of one experiment.
     #[arg(long, value_name = "N", default_value_t = 100, requires = "precision")]
     pub(crate) max_trials: u32,
-    /// With --precision: no trial beyond the suite's own begins later than this, such as '10 min'.
+    /// With --precision: add no further trials after this time, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "precision")]
     pub(crate) max_time: Option<Nanos>,
-    /// Find the highest value of this factor that surely keeps the limits of --until: rate, payload or clients.
+    /// Find the highest value of this factor (rate, payload or clients) that keeps the limits of --until with confidence.
     #[arg(long, value_name = "FACTOR", value_parser = raised, requires = "until", conflicts_with_all = [
         "precision", "against", "ground", "legs", "shard",
     ])]
@@ -236,40 +234,40 @@ pub(crate) struct RunArgs {
     /// With --search: the limits that a value must keep, as `dyno check` reads them.
     #[arg(long, value_name = "LIMITS.TOML", requires = "search")]
     pub(crate) until: Option<PathBuf>,
-    /// Probe the ground as well: what a system call, a wake-up and a copy cost here, and count in a trial of its own how many a
-    /// round trip takes, so that reports say what it is made of. Half a minute more for each scheduling class and pair of CPUs
-    /// of the suite, and a trial for each round trip.
+    /// Also measure what a system call, a wake-up and a copy cost on this machine (the ground), and count in an extra
+    /// trial how many of each a round trip takes. Reports then break the round trip down. This takes half a minute
+    /// more for each scheduling class and pair of CPUs of the suite, and one trial for each round trip.
     #[arg(long)]
     pub(crate) ground: bool,
-    /// Measure each leg of a chain alone as well, in the same rounds, so that reports have what the chain adds to them.
+    /// Also measure each leg of a chain alone, in the same rounds, so that reports can say how much the chain adds.
     #[arg(long, conflicts_with = "shard")]
     pub(crate) legs: bool,
-    /// Measure each flow by itself as well, in the same rounds, so that reports have what the others cost it.
+    /// Also measure each flow alone, in the same rounds, so that reports can say how much the other flows slow it down.
     #[arg(long, conflicts_with = "shard")]
     pub(crate) alone: bool,
-    /// Measure each experiment in turns with its base: a stack, the program of another build, or
+    /// Interleave the trials of each experiment with those of a base: a stack, the program of another build, or
     /// `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
-    /// Repeat trials that the host disturbed, at most so many of each experiment; 5 when left out.
+    /// Repeat trials that the host disturbed, at most N times per experiment [default: 5].
     #[arg(long, value_name = "N")]
     pub(crate) repeats: Option<u32>,
     /// Change a parameter of the suite; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
-    /// The seed of every random choice: trial order, Poisson gaps. Chosen and stored when left out;
-    /// with --shard it then follows from the plan, so that all parts have the same.
+    /// The seed of all random choices: trial order, Poisson gaps. By default Dyno chooses and stores a seed; with
+    /// --shard it derives the seed from the plan, so that all parts use the same one.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run only part I of N, such as 1/3; `auto` takes it from the job array or CI matrix that started this job.
-    /// `dyno merge` puts the parts together.
+    /// Run only part I of N, such as 1/3; `auto` reads the numbers from the job array or CI matrix that started this
+    /// job. `dyno merge` joins the parts.
     #[arg(long, value_name = "I/N", value_parser = part::part)]
     pub(crate) shard: Option<Part>,
-    /// Repeat this run (a directory, or `latest`): its suite, stacks, settings and testbed as it keeps their
-    /// texts, with a new seed. Further options change what they name.
+    /// Repeat this run (a directory, or `latest`) with its stored suite, stacks, settings and testbed, and a new
+    /// seed. Further options override single parts.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
     pub(crate) like: Option<PathBuf>,
-    /// With --like or --resume of a stranger's run: start the programs, set the options and reach the hosts that it names, without a question.
+    /// With --like or --resume of somebody else's run: start the programs, set the options and contact the hosts that it names, without asking.
     #[arg(long)]
     pub(crate) trust: bool,
     /// The run directory to create.
@@ -281,27 +279,27 @@ pub(crate) struct RunArgs {
         "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
-    /// With --resume: measure failed trials again too, not only interrupted and missing ones.
+    /// With --resume: also measure failed trials again, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
     pub(crate) retry_failed: bool,
     /// With --resume: measure N more trials of each experiment and its floor, in rounds as before. Finished runs
     /// can have more, too.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
-    /// Show what would be measured, and what would be refused, and end.
+    /// Show what would be measured and what would be refused, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The clock for stamps: auto, or that of the run that is repeated or resumed.
+    /// The clock for time stamps [default: auto, or the clock of the run that is repeated or resumed].
     #[arg(long, value_enum)]
     pub(crate) clock: Option<ClockArg>,
-    /// How to print the result.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
     /// Show the run live on the whole terminal: hosts, the current trial, running quantiles, loss, time
     /// left. q stops it as Ctrl-C does; h shows the keys.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) live: bool,
-    /// No progress on standard error.
+    /// Print no progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -311,9 +309,9 @@ pub(crate) struct RunArgs {
 /// The clock for stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClockArg {
-    /// The processor's counter where the kernel trusts it, else CLOCK_MONOTONIC.
+    /// The processor's counter if the kernel trusts it, otherwise CLOCK_MONOTONIC.
     Auto,
-    /// The processor's counter (the invariant TSC, on arm64 CNTVCT), or an error.
+    /// The processor's counter (invariant TSC; CNTVCT on arm64); an error if it cannot be used.
     Tsc,
     /// CLOCK_MONOTONIC.
     Monotonic,
@@ -334,9 +332,9 @@ impl ClockArg {
 pub(crate) enum FormatArg {
     /// For the terminal.
     Table,
-    /// A GitHub table.
+    /// A Markdown table.
     Markdown,
-    /// The documented stable interface (docs/reference/show.schema.json).
+    /// For programs: documented and stable (docs/reference/show.schema.json).
     Json,
     /// For spreadsheets and data frames.
     Csv,
@@ -345,9 +343,9 @@ pub(crate) enum FormatArg {
 /// `dyno watch`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Shows what `dyno run --live` shows, for a run that another process writes, even one that was started \
-without --live, in another terminal, or over ssh (`ssh -t HOST dyno watch RUN`). It reads the run directory \
-and nothing else, changes nothing, and ends when the run is complete. q stops watching, not the run.")]
+Shows the view of `dyno run --live` for a run that another process writes, for example in another terminal or over ssh (`ssh -t HOST dyno \
+watch RUN`). That run needs no --live. The command only reads the run directory, and ends when the run is complete. q stops watching; the \
+run goes on.")]
 pub(crate) struct WatchArgs {
     /// A run directory, or `latest` for the newest one in ./runs.
     #[arg(default_value = "latest", add = complete::runs())]
@@ -357,12 +355,12 @@ pub(crate) struct WatchArgs {
 /// `dyno merge`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The directories must be of one plan: the same suite, experiments, stacks, testbed and seed, as the parts of \
-`dyno run SUITE --shard 1/3`, `2/3` and `3/3` are. The result is a run like any other, which show, compare, \
-check, trend and `run --resume` read; the parts stay as they are. Machines, builds of Dyno and versions of \
-adapters may differ: what differs is said, and each part's own manifest is kept in the result's `parts/`.
+The directories must come from one plan, with the same suite, experiments, stacks, testbed and seed, like the parts of `dyno run SUITE \
+--shard 1/3`, `2/3` and `3/3`. The result is an ordinary run, which show, compare, check, trend and `run --resume` can read. The parts are \
+not changed. Machines, builds of Dyno and versions of adapters may differ: Dyno reports the differences and keeps the manifest of each \
+part in the folder `parts/` of the result.
 
-A trial that two directories have must be the same in both. The result appears whole or not at all.")]
+If two directories contain the same trial, its content must be identical. Dyno never leaves an incomplete result behind.")]
 pub(crate) struct MergeArgs {
     /// The run directories of all parts, in any order.
     #[arg(value_name = "DIR", required = true, add = complete::runs())]
@@ -370,7 +368,7 @@ pub(crate) struct MergeArgs {
     /// The run directory to create.
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Merge what there is, though parts are missing; `dyno run --resume` measures the rest.
+    /// Merge the given parts although others are missing; `dyno run --resume` measures the rest.
     #[arg(long)]
     pub(crate) partial: bool,
 }
@@ -381,7 +379,7 @@ pub(crate) struct ListArgs {
     /// What to list.
     #[arg(value_enum)]
     pub(crate) what: ListWhat,
-    /// As JSON instead of a table.
+    /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -404,10 +402,10 @@ pub(crate) enum ListWhat {
 /// `dyno doctor`
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// As JSON (docs/reference/host-noise.md) instead of text.
+    /// Print JSON (docs/reference/host-noise.md) instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress on standard error.
+    /// Print no progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

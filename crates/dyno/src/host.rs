@@ -39,7 +39,7 @@ const BARE: Nanos = Nanos::from_millis(400);
 /// excuse the same load later.
 const LOOKS: u32 = 4;
 
-/// Others that use more than this share of the CPUs are no part of the bare machine.
+/// Others that use more than this share of the CPUs are no part of the idle host.
 const AT_WORK: f64 = 0.02;
 
 /// What the machine does while nothing of the run is on it: the calmest of a few looks.

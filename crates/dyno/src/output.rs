@@ -112,7 +112,7 @@ impl Folder {
     pub(crate) fn refuse_occupied(target: &Path) -> Result<()> {
         let advice = match fs::read_dir(target) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => "is no directory",
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => "is not a directory",
             Err(e) => return Err(cannot("read", target, &e)),
             Ok(mut entries) => match entries.next() {
                 None => return Ok(()),

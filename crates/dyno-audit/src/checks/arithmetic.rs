@@ -88,7 +88,7 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
             ),
             (None, true) => (
                 Verdict::NoObjection,
-                "both sides agree only if digits were cut off and not rounded".to_owned(),
+                "both sides agree only if digits were cut off instead of rounded".to_owned(),
             ),
             (None, false) => (Verdict::NoObjection, "both sides agree".to_owned()),
         },

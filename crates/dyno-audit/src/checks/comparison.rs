@@ -73,7 +73,7 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
         }
         let all: Vec<&Figure> = series.iter().map(|(_, f)| *f).collect();
         found.push(match worst {
-            None => outcome("by-size", Verdict::NoObjection, &all, "it does not fall with size", String::new()),
+            None => outcome("by-size", Verdict::NoObjection, &all, "the time does not fall with the size", String::new()),
             Some((_, before, after)) => {
                 let warm = before.method.warm_up == Some(true) || series[0].1.id != before.id;
                 let said = no_nagle(before) && no_nagle(after);
@@ -84,7 +84,7 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
                     Verdict::Inconsistent,
                     &[before, after],
                     format!(
-                        "{} × the size takes {} × less time: what is printed is something else than the size's cost",
+                        "{} × the size takes {} × less time: the printed figure is not the cost of the size",
                         short(size(after) / size(before)),
                         short(value(before) / value(after))
                     ),
@@ -276,7 +276,7 @@ pub(super) fn alike(context: &Context) -> Vec<Outcome> {
                     "comparison",
                     Verdict::NoObjection,
                     &figures,
-                    "measured alike, as far as is said",
+                    "measured in the same way, as far as the source says",
                     String::new(),
                 ),
                 false => outcome(
@@ -284,7 +284,7 @@ pub(super) fn alike(context: &Context) -> Vec<Outcome> {
                     Verdict::NotWhatItIsCalled,
                     &figures,
                     format!(
-                        "{} and {} are set side by side and were not measured alike",
+                        "{} and {} are set side by side but were not measured in the same way",
                         named(first),
                         named(figures[1])
                     ),

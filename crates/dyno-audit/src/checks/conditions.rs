@@ -28,7 +28,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
             "half-trip",
             Verdict::NotWhatItIsCalled,
             &figures,
-            "half of a round trip is printed as latency; nothing that was timed took so long",
+            "half of a round trip is printed as latency, but nothing that was timed took that long",
             format!("{} × 2 was measured", printed(figures[0])),
         ));
     }
@@ -73,8 +73,8 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
                 "half-trip",
                 Verdict::CannotBeKnown,
                 &figures,
-                "one way between two clocks, and no bound of their offset is given",
-                format!("an offset of {time} would be all of the smallest figure"),
+                "one way between two clocks, without a bound on their offset",
+                format!("an offset of {time} would explain all of the smallest figure"),
             ),
         });
     }
@@ -84,7 +84,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
             "half-trip",
             Verdict::CannotBeKnown,
             &figures,
-            "whether it is a round trip, its half, or one way is not said",
+            "the source does not say whether it is a round trip, half of one, or one way",
             "a factor of two lies between them".to_owned(),
         ));
     }
@@ -243,7 +243,7 @@ pub(super) fn emulated(context: &Context) -> Vec<Outcome> {
             "emulated",
             Verdict::CannotBeKnown,
             &figures,
-            "measured on an emulated machine: what a real one takes is not known from it",
+            "measured on an emulated machine, which says nothing about a real one",
             format!("{} figures of time on {machine}", figures.len()),
         );
         outcome.place = "the whole source".to_owned();
@@ -267,7 +267,7 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
             &figures,
             match &requirement.source {
                 Some(source) => format!("the limit is from {source}"),
-                None => "where this limit comes from is not said".to_owned(),
+                None => "the source does not say where this limit comes from".to_owned(),
             },
             requirement.text.clone(),
         );
@@ -323,10 +323,7 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
                     "requirement",
                     Verdict::Inconsistent,
                     &[figure],
-                    format!(
-                        "{} is beyond the limit that it is set beside",
-                        named(figure)
-                    ),
+                    format!("{} is beyond its limit", named(figure)),
                     calculation,
                 ),
             };
@@ -380,7 +377,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
             "unsaid",
             Verdict::CannotBeKnown,
             &figures,
-            "of how many values these are is not said",
+            "the source does not say how many values these are based on",
             format!("{} figures without n", figures.len()),
         ));
     }
@@ -390,7 +387,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
             "unsaid",
             Verdict::CannotBeKnown,
             &figures,
-            "whether these are means, medians, or of one run is not said, nor how far they vary",
+            "the source does not say whether these are means, medians or single runs, nor how much they vary",
             format!("{} figures without a statistic", figures.len()),
         ));
     }

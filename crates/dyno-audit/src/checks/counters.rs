@@ -43,7 +43,7 @@ pub(super) fn times_iterations(context: &Context) -> Vec<Outcome> {
                     Verdict::NotWhatItIsCalled,
                     &[size],
                     format!(
-                        "{} is the size of no message: it was added up over the iterations",
+                        "{} is not the size of a message: it was added up over the iterations",
                         printed(size)
                     ),
                     format!(

@@ -90,11 +90,11 @@ pub(super) fn received(context: &Context) -> Vec<Outcome> {
         let (verdict, says) = match more {
             true => (
                 Verdict::Inconsistent,
-                "more arrived and was lost than was sent",
+                "arrivals and losses together exceed what was sent",
             ),
             false => (
                 Verdict::NoObjection,
-                "no more arrived and was lost than was sent",
+                "arrivals and losses together do not exceed what was sent",
             ),
         };
         let method = &sent.method;

@@ -65,7 +65,7 @@ fn share(figure: &Figure) -> Option<Outcome> {
         ),
         false => (
             Verdict::Impossible,
-            format!("{} is no share of {n} values", printed(figure)),
+            format!("{} cannot be a share of {n} values", printed(figure)),
         ),
     };
     let found = outcome("granularity", verdict, &[figure], says, calculation);

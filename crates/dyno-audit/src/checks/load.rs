@@ -204,7 +204,7 @@ pub(super) fn link(context: &Context) -> Vec<Outcome> {
                     "link",
                     Verdict::CannotBeKnown,
                     &[figure],
-                    "more than the link carries in one direction; it is not said whether both are counted",
+                    "more than the link carries in one direction; the source does not say whether both are counted",
                     calculation,
                 ),
                 false => outcome(
@@ -259,14 +259,14 @@ fn offered(figure: &Figure, capacity: f64) -> Option<Outcome> {
             "link",
             Verdict::CannotBeKnown,
             &[figure],
-            "more is offered than the link carries, and the latency is of what got through",
+            "more is offered than the link carries, so the latency is only that of the messages that got through",
             calculation,
         ),
         false => outcome(
             "link",
             Verdict::NotWhatItIsCalled,
             &[figure],
-            "more is offered than the link carries: messages are lost or senders held up, and neither is said",
+            "more is offered than the link carries: messages are lost or senders are delayed, but the source says neither",
             calculation,
         ),
     })

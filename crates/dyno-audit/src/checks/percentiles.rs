@@ -92,7 +92,7 @@ pub(super) fn samples(context: &Context) -> Vec<Outcome> {
             let mut reasons = Vec::new();
             let mut sums = Vec::new();
             if let (true, Some(n)) = (too_few, n) {
-                reasons.push(format!("it is set by the largest of {n} values alone"));
+                reasons.push(format!("only the largest of {n} values determines it"));
                 sums.push(format!(
                     "(1 − {}) × {n} = {} values lie beyond it; one needs {}",
                     short(p / 100.0),
@@ -103,7 +103,7 @@ pub(super) fn samples(context: &Context) -> Vec<Outcome> {
             if means {
                 let many = each.map_or("several".to_owned(), |m| m.to_string());
                 reasons.push(format!(
-                    "it is a percentile of means of {many} messages, and says nothing of single ones"
+                    "it is a percentile of means of {many} messages, and says nothing about single messages"
                 ));
                 sums.push(match each {
                     Some(m) => {
@@ -123,7 +123,7 @@ pub(super) fn samples(context: &Context) -> Vec<Outcome> {
                     match n {
                         Some(_) => "there are values beyond it".to_owned(),
                         None => format!(
-                            "of how many values this {} is, is not said",
+                            "the source does not say how many values this {} is based on",
                             figure.statistic
                         ),
                     },
@@ -189,7 +189,7 @@ pub(super) fn median_is_maximum(context: &Context) -> Vec<Outcome> {
                 Verdict::NotWhatItIsCalled,
                 &[median, max],
                 format!(
-                    "{}: the median is the maximum to {} digits: it is of one value, or half of all values are the same",
+                    "{}: the median equals the maximum in {} digits: there is only one value, or half of all values are equal",
                     named(median),
                     significant(median)
                 ),
@@ -234,7 +234,7 @@ pub(super) fn sums(context: &Context) -> Vec<Outcome> {
                 Verdict::NotWhatItIsCalled,
                 &figures,
                 format!(
-                    "{}: a sum of the parts' {statistic} is no {statistic} of the whole",
+                    "{}: a sum of the parts' {statistic} is not the {statistic} of the whole",
                     named(figures[0])
                 ),
                 format!(

@@ -91,7 +91,7 @@ pub(super) fn values(context: &Context) -> Vec<Outcome> {
         }
         found.extend(times_below_zero(set, below));
         if found.len() == before && (first.is_some() || checked.is_some()) {
-            let says = "nothing is below zero, and no share above the whole";
+            let says = "no value is below zero, and no share exceeds the whole";
             let figures: Vec<&Figure> = first.into_iter().collect();
             let mut held = outcome("range", Verdict::NoObjection, &figures, says, String::new());
             if let (None, Some(samples)) = (first, checked) {
@@ -121,10 +121,10 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
         .map(|(_, figure)| {
             let why = match &apart {
                 Some((apart, _)) if between(figure) => format!(
-                    ": the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called"
+                    ": the clocks differed by at least {apart}, so no figure of this set is the time that its name says"
                 ),
-                _ if is_placed(figure) => ", which no time is".to_owned(),
-                _ => ", which no difference of two times of a set is".to_owned(),
+                _ if is_placed(figure) => ", which no time can be".to_owned(),
+                _ => ", which no difference between two times of a set can be".to_owned(),
             };
             outcome(
                 "range",
@@ -151,7 +151,7 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
             Verdict::NotWhatItIsCalled,
             &others,
             format!(
-                "the clocks were apart by {apart} at least, so that no figure of this set is the time that it is called"
+                "the clocks differed by at least {apart}, so no figure of this set is the time that its name says"
             ),
             format!("{} < 0 by the same clocks", printed(first)),
         ));
@@ -178,8 +178,8 @@ fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
             "{many} of {} raw values are below zero{}",
             samples.values.len(),
             match is_between_clocks(set.quantity, &samples.method) {
-                true => ": the clocks were apart by as much",
-                false => ", which no time is",
+                true => ": the clocks differed by as much",
+                false => ", which no time can be",
             }
         ),
         format!("the smallest is {}", with_unit(least, Dimension::Time)),

@@ -186,7 +186,7 @@ fn gap(samples: &Samples) -> Option<(Verdict, String, String)> {
         true => (
             Verdict::NotWhatItIsCalled,
             format!(
-                "the sender stood still for {} and no sample is late: what was due then is missing",
+                "the sender paused for {} and no sample is late: the messages that were due then are missing",
                 time(largest)
             ),
             calculation,

@@ -172,7 +172,7 @@ pub(super) fn quantised(context: &Context) -> Vec<Outcome> {
                 &figures,
                 match coarse {
                     true => format!(
-                        "the clock has steps of {}: differences below are none",
+                        "the clock has steps of {}: smaller differences mean nothing",
                         with_unit(step, Dimension::Time)
                     ),
                     false => "the clock is as fine as the digits".to_owned(),

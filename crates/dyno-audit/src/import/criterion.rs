@@ -35,7 +35,7 @@ fn measurements(out: &mut Out, data: &Data, iters: &Node<'_>, times: &Node<'_>) 
     for (iterations, total) in counts.iter().zip(&totals) {
         let (n, total) = (iterations.float()?, total.float()?);
         if n < 1.0 || total < 0.0 {
-            return Err(iterations.error("is no number of iterations"));
+            return Err(iterations.error("is not a number of iterations"));
         }
         out.add(&mut raw, data, &Number::of(total / n, 0.0), n as u64);
     }
@@ -47,7 +47,7 @@ fn measurements(out: &mut Out, data: &Data, iters: &Node<'_>, times: &Node<'_>) 
 fn message(out: &mut Out, root: &Node<'_>) -> Imported<()> {
     let unit = |node: &Node<'_>| {
         let word = node.get("unit")?.text()?;
-        time(word).ok_or_else(|| node.error(format!("is in `{word}`, which is no unit of time")))
+        time(word).ok_or_else(|| node.error(format!("is in `{word}`, which is not a unit of time")))
     };
     let mut data = out.data(root.get("id")?.text()?, Quantity::Time, unit(root)?);
     data.method.time = Some(Clock::Wall);
@@ -162,13 +162,11 @@ fn console(input: &mut Lines<'_>) -> Imported<Statements> {
 
 fn left_out(out: &mut Out, spot: Spot<'_>, word: &str, is_known: bool) {
     let why = match is_known {
-        true => "its estimate is no number".to_owned(),
-        false => format!("`{word}` is no unit that is known of criterion"),
+        true => "its estimate is not a number".to_owned(),
+        false => format!("`{word}` is not a unit of criterion"),
     };
     if let Spot::Line(line, _) = spot {
-        out.note(format!(
-            "line {line}: {why}, so that there is no figure of it"
-        ));
+        out.note(format!("line {line}: {why}, so it gives no figure"));
     }
 }
 

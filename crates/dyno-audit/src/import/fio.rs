@@ -171,7 +171,7 @@ fn of_direction(
                     .parse::<f64>()
                     .ok()
                     .filter(|p| (0.0..=100.0).contains(p));
-                all.push((p.ok_or_else(|| value.error("is no percentile"))?, value));
+                all.push((p.ok_or_else(|| value.error("is not a percentile"))?, value));
             }
             all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             for (p, value) in all {

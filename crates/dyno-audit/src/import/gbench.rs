@@ -68,7 +68,7 @@ struct Groups {
     all: Vec<Group>,
     /// Base and statistic of rows that are statistics over repetitions, by name, where the form says it.
     told: BTreeMap<String, (String, String)>,
-    /// How many rows of a name have a time that is no number.
+    /// How many rows of a name have a time that is not a number.
     left_out: BTreeMap<String, u64>,
 }
 

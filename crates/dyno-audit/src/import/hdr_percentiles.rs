@@ -134,12 +134,12 @@ impl File {
         };
         let ([value, percentile, count] | [value, percentile, count, _]) = cells[..] else {
             return Err(
-                "a row has a value, a percentile and a count, and this line has not; take out what is not of the table".to_owned(),
+                "a row needs a value, a percentile and a count, which this line does not have; remove lines that do not belong to the table".to_owned(),
             );
         };
         let percentile = Number::parse(percentile)?.value;
         if !(0.0..=1.0).contains(&percentile) {
-            return Err(format!("{percentile} is no percentile between 0 and 1"));
+            return Err(format!("{percentile} is not a percentile between 0 and 1"));
         }
         Ok(Row {
             line: at,

@@ -74,9 +74,9 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if is_row {
             rows = rows.map(|n| n + 1);
         } else if line.starts_with('|') && !line.contains("--") {
-            return Err(
-                input.error("a row has a size with its unit and a latency, and this line has not")
-            );
+            return Err(input.error(
+                "a row needs a size with its unit and a latency, which this line does not have",
+            ));
         } else if !line.starts_with('|') {
             rows = None;
             finished |= line == "Finished!";

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The largest JSON document in bytes; a larger one is refused.
 pub const LIMIT: u64 = 16 << 20;
 
-/// Reads all documents of the file, wherever they stand in it; an error of syntax has its line. What is no number
+/// Reads all documents of the file, wherever they stand in it; an error of syntax has its line. What is not a number
 /// (`nan`, `Infinity`), which JSON does not have and tools write, is `null`, and said.
 pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     let tool = input.tool().as_str();
@@ -23,7 +23,7 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     let (bytes, no_numbers) = without_nan(bytes);
     for (line, word) in no_numbers {
         input.note(format!(
-            "line {line}: `{word}` is no number, so that there is no figure of it"
+            "line {line}: `{word}` is not a number, so it gives no figure"
         ));
     }
     let mut found = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn each(
     Ok(out.done())
 }
 
-/// With `null` in place of what is no number, and the line of each.
+/// With `null` in place of what is not a number, and the line of each.
 fn without_nan(bytes: &[u8]) -> (Vec<u8>, Vec<(usize, String)>) {
     let (mut out, mut found) = (Vec::with_capacity(bytes.len()), Vec::new());
     let (mut in_text, mut line, mut i) = (false, 1, 0);
@@ -179,14 +179,12 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// A number that must be there; `None`, which is said, where it is `null`: tools write that for what is no number.
+    /// A number that must be there; `None`, which is said, where it is `null`: tools write that for what is not a number.
     pub(super) fn measured(&self, out: &mut Out, key: &str) -> Imported<Option<Node<'a>>> {
         match self.value.get(key) {
             Some(Value::Null) => {
                 let path = self.path_to(key);
-                out.note(format!(
-                    "{path} is no number, so that there is no figure of it"
-                ));
+                out.note(format!("{path} is not a number, so it gives no figure"));
                 Ok(None)
             }
             _ => self.get(key).map(Some),
@@ -196,7 +194,7 @@ impl<'a> Node<'a> {
     pub(super) fn items(&self) -> Imported<Vec<Node<'a>>> {
         let items = self.value.as_array();
         let items =
-            items.ok_or_else(|| self.error(format!("is {}, no list", shown(self.value))))?;
+            items.ok_or_else(|| self.error(format!("is {}, not a list", shown(self.value))))?;
         let node = |(i, value)| Node {
             value,
             path: format!("{}[{i}]", self.path),
@@ -206,8 +204,8 @@ impl<'a> Node<'a> {
 
     pub(super) fn members(&self) -> Imported<Vec<(&'a str, Node<'a>)>> {
         let members = self.value.as_object();
-        let members =
-            members.ok_or_else(|| self.error(format!("is {}, no object", shown(self.value))))?;
+        let members = members
+            .ok_or_else(|| self.error(format!("is {}, not an object", shown(self.value))))?;
         let node = |(key, value): (&'a String, &'a Value)| {
             let path = self.path_to(key);
             (key.as_str(), Node { value, path })
@@ -217,18 +215,18 @@ impl<'a> Node<'a> {
 
     pub(super) fn text(&self) -> Imported<&'a str> {
         let text = self.value.as_str();
-        text.ok_or_else(|| self.error(format!("is {}, no text", shown(self.value))))
+        text.ok_or_else(|| self.error(format!("is {}, not a text", shown(self.value))))
     }
 
     pub(super) fn count(&self) -> Imported<u64> {
         self.value
             .as_u64()
-            .ok_or_else(|| self.error(format!("is {}, no whole number", shown(self.value))))
+            .ok_or_else(|| self.error(format!("is {}, not a whole number", shown(self.value))))
     }
 
     pub(super) fn float(&self) -> Imported<f64> {
         let value = self.value.as_f64().filter(|v| v.is_finite());
-        value.ok_or_else(|| self.error(format!("is {}, no number", shown(self.value))))
+        value.ok_or_else(|| self.error(format!("is {}, not a number", shown(self.value))))
     }
 
     /// A number that the tool writes with all its digits: known to the last bit of a double, and exact where it is whole.

@@ -22,7 +22,7 @@ impl Number {
         }
         let shown: String = text.chars().take(LONGEST).collect();
         if text.len() > LONGEST {
-            return Err(format!("`{shown}…` is no number"));
+            return Err(format!("`{shown}…` is not a number"));
         }
         if text.contains(',') && text.replace(',', ".").parse::<f64>().is_ok() {
             return Err(format!(
@@ -32,7 +32,7 @@ impl Number {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let begins = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let value = text.parse::<f64>().ok().filter(|v| v.is_finite() && begins);
-        let value = value.ok_or_else(|| format!("`{shown}` is no number"))?;
+        let value = value.ok_or_else(|| format!("`{shown}` is not a number"))?;
         let (digits, exponent) = match unsigned.split_once(['e', 'E']) {
             Some((digits, exponent)) => (digits, exponent.parse::<i32>().unwrap_or(0)),
             None => (unsigned, 0),
@@ -50,7 +50,7 @@ impl Number {
     pub(super) fn count(text: &str) -> Result<u64, String> {
         text.parse().map_err(|_| match Number::parse(text) {
             Err(reason) => reason,
-            Ok(_) => format!("`{text}` is no whole number"),
+            Ok(_) => format!("`{text}` is not a whole number"),
         })
     }
 

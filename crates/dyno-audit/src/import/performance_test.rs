@@ -216,7 +216,7 @@ fn row(
         let cell = at.and_then(|i| cells.get(i)).copied();
         cell.ok_or_else(|| {
             spot.error(format!(
-                "there is no column `{name}`; is this of another version of the tool?"
+                "there is no column `{name}`; is this from another version of the tool?"
             ))
         })
     };

@@ -137,7 +137,7 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
             let (Some(value), Some(word)) = (words.next(), words.next()) else {
                 return Err(spot.error("the line ends before its latency and unit"));
             };
-            let unit = time(word).ok_or_else(|| fail(format!("`{word}` is no unit of time")))?;
+            let unit = time(word).ok_or_else(|| fail(format!("`{word}` is not a unit of time")))?;
             raw.add(&mut out, Number::parse(value).map_err(fail)?, unit, at);
         } else if line.starts_with("Length:") && line.contains("Latency:") {
             raw.close(&mut out);
@@ -256,7 +256,7 @@ fn of_test(out: &mut Out, test: &Node<'_>) -> Imported<()> {
         let spot = node.spot();
         if let Some(word) = key.strip_prefix("latency_") {
             let statistic =
-                statistic(word).ok_or_else(|| node.error("is no statistic of rtiperftest"))?;
+                statistic(word).ok_or_else(|| node.error("is not a statistic of rtiperftest"))?;
             let of = latencies.get_or_insert_with(|| {
                 data(out, "latency", length, Quantity::Latency, us()).of(Of::Samples, None)
             });

@@ -151,7 +151,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 fn packet(out: &mut Out, (data, samples): (&Data, &mut Samples), line: &str) -> Result<(), String> {
     let cells: Vec<&str> = line.split(", ").collect();
     let [packet, sent, received, latency] = cells[..] else {
-        return Err("a packet has a number, two instants and a latency, and this line has not; where a comma is the decimal point, run the tool with LC_ALL=C".to_owned());
+        return Err("a packet needs a number, two instants and a latency, which this line does not have; where a comma is the decimal point, run the tool with LC_ALL=C".to_owned());
     };
     Number::count(packet)?;
     let sent = Number::parse(sent)?;

@@ -340,7 +340,7 @@ impl Reader {
         let name = names.next().ok_or_else(|| {
             let at = lines.first().map_or(Spot::Line(0, ""), Line::spot);
             at.error(
-                "what these figures are of is not said; is this of another version of the tool?",
+                "the output does not say what these figures describe; is it from another version of the tool?",
             )
         })?;
         // Of how many events a rate is, n would not say.
@@ -379,7 +379,7 @@ impl Reader {
                     "at" => match percentile {
                         Some(100.0) => Some(Statistic::Max),
                         Some(p) if (0.0..=100.0).contains(&p) => Some(Statistic::Percentile(p)),
-                        _ => return Err(fail("this is no percentile".to_owned())),
+                        _ => return Err(fail("this is not a percentile".to_owned())),
                     },
                     "raw" => None,
                     word => match Statistic::from_word(word) {

@@ -270,7 +270,7 @@ fn unit(chars: &[char], end: usize) -> Behind {
     let mut last = to;
     while last > from {
         let text: String = chars[from..last].iter().collect();
-        // `173/622` is no unit of `173`, and `40 k` of words no thousand.
+        // `173/622` is not a unit of `173`, and `40 k` of words no thousand.
         let word = from == end || !matches!(text.as_str(), "k" | "M" | "x");
         if let Some(unit) = Unit::parse(&text).filter(|_| word) {
             return Behind::Unit(unit, last);

@@ -196,7 +196,7 @@ fn figure(
 ) -> Result<Figure, String> {
     let unit = match (&number.unit, &keys.unit) {
         (Some(unit), _) => unit.clone(),
-        (None, Some(text)) => Unit::parse(text).ok_or_else(|| format!("{text:?} is no unit"))?,
+        (None, Some(text)) => Unit::parse(text).ok_or_else(|| format!("{text:?} is not a unit"))?,
         (None, None) => Unit::one(),
     };
     let mut conditions = conditions.clone();
@@ -233,7 +233,7 @@ pub(super) fn say(figure: &mut Figure, keys: &Keys, subject: &str) -> Result<(),
     figure.quantity = keys.quantity.unwrap_or(figure.quantity);
     if let Some(word) = &keys.statistic {
         figure.statistic = Statistic::from_word(word)
-            .ok_or_else(|| format!("{word:?} of `{subject}` is no statistic"))?;
+            .ok_or_else(|| format!("{word:?} of `{subject}` is not a statistic"))?;
     }
     figure.n = keys.n.or(figure.n);
     figure.of = keys.of.unwrap_or(figure.of);
@@ -246,7 +246,11 @@ pub(super) fn say(figure: &mut Figure, keys: &Keys, subject: &str) -> Result<(),
             "about" => Bound::About,
             "below" => Bound::Below,
             "above" => Bound::Above,
-            _ => return Err(format!("{word:?} is no bound; write about, below or above")),
+            _ => {
+                return Err(format!(
+                    "{word:?} is not a bound; write about, below or above"
+                ));
+            }
         };
     }
     method(&mut figure.method, &keys.method)
@@ -257,7 +261,7 @@ fn method(method: &mut Method, file: &MethodFile) -> Result<(), String> {
         None => Ok(None),
         Some(text) => measure(text, wanted)
             .map(Some)
-            .ok_or_else(|| format!("{text:?} is no number with a fitting unit")),
+            .ok_or_else(|| format!("{text:?} is not a number with a fitting unit")),
     };
     method.load = file.load.or(method.load);
     method.clients = file.clients.or(method.clients);

@@ -192,7 +192,10 @@ fn a_size_that_is_not_said_is_said_to_be_so() {
     let own = |b: &mut Builder, cell: &Cell| round_trips(b, cell, 5, |_| {});
     let unsaid = beside(&statements("50.3", MEAN, CLOSED), own);
     assert!(
-        says(&unsaid[0], "the size is not said; this is of 64 B"),
+        says(
+            &unsaid[0],
+            "the source does not say the size; this is for 64 B"
+        ),
         "{unsaid:#?}"
     );
     assert!(says(&unsaid[0], "access to the payload"), "{unsaid:#?}");

@@ -152,7 +152,7 @@ fn l4re() {
         &audit,
         &[
             ("two-clocks", Inconsistent, "222 / 160"),
-            // "Multiple ten thousand calls" is no number.
+            // "Multiple ten thousand calls" is not a number.
             ("unsaid", CannotBeKnown, "arm/rpi5-el1/intra"),
         ],
     );

@@ -198,7 +198,7 @@ impl Need {
             Need::Spin => (waits(Wait::Spin), "its receivers do not spin"),
             Need::Callback => (waits(Wait::Callback), "it does not call back"),
             Need::Takes => (takes(), "nothing of it can be taken"),
-            Need::Library => (library, "it is built into Dyno with what it drives"),
+            Need::Library => (library, "it is built into Dyno together with its library"),
         };
         (!met).then_some(reason)
     }

@@ -373,7 +373,7 @@ fn isolation_needs_cpus_to_spare() {
         .iter()
         .find(|f| f.cause.id() == "isolated-cpus")
         .unwrap();
-    assert!(matches!(&isolation.fix(), Some(Fix::Instead(t)) if t.contains("none to spare")));
+    assert!(matches!(&isolation.fix(), Some(Fix::Instead(t)) if t.contains("too few CPUs")));
     one("nohz-full", MayHurt, "nohz_full=", |f| {
         f.machine.nohz_full.clear()
     });

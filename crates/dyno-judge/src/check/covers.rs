@@ -32,7 +32,7 @@ pub(crate) fn refuse(
         if let Measure::XFloor(_) = limit.measure {
             refuse(
                 format!(
-                    "a search measures no floor, which the limit `{}` needs",
+                    "the limit `{}` needs a floor, and a search measures none",
                     limit.name
                 ),
                 "put the limit on `response`, `service` or `rtt` instead",
@@ -43,8 +43,7 @@ pub(crate) fn refuse(
         {
             refuse(
                 format!(
-                    "no number of samples shows that the limit `{}` on the largest is kept, so that a search would find no \
-                     value",
+                    "no number of samples can show that the limit `{}` on the largest is kept, so a search would find no value",
                     limit.name
                 ),
                 "ask for a quantile, such as `quantile = \"p99.9\"`",
@@ -59,11 +58,11 @@ pub(crate) fn refuse(
         if ladders.iter().any(some) {
             refuse(
                 format!(
-                    "the limit `{}` selects some values of {raise}, which is what is searched",
+                    "the limit `{}` selects some values of {raise}, but the search varies it",
                     limit.name
                 ),
                 &format!(
-                    "leave the selector `{raise}` out: a search holds every value against the limit"
+                    "leave the selector `{raise}` out: a search checks every value against the limit"
                 ),
             );
         }

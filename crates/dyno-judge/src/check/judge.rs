@@ -69,7 +69,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     let mut remarks = trials.remarks;
     if all_disturbed {
         remarks.push(format!(
-            "the host disturbed every trial ({trials_used}), so they are used all the same"
+            "the host disturbed every trial ({trials_used}), so they are used nevertheless"
         ));
     }
     Checked {
@@ -267,14 +267,16 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
     let of = counted(samples, "sample");
     let reason = match standing {
         Standing::Breaks => {
-            format!("the largest of {of} in the trials that count breaks it, and one is enough")
+            format!(
+                "the largest of {of} in the trials that count breaks it, and one such sample is enough"
+            )
         }
         _ if !limit.bound.line().is_kept_by(value) => format!(
             "the largest of {of} in the trials that count is above it by less than the clocks' bound"
         ),
         _ => format!(
-            "the largest of {of} in the trials that count keeps it, and a later one may be larger: one sample breaks such \
-             a limit, and no number of them shows that it is kept"
+            "the largest of {of} in the trials that count keeps it, but a later one may be larger: \
+             no number of samples can show that such a limit is kept"
         ),
     };
     Finding::new(standing, found, reason)
@@ -308,7 +310,7 @@ fn judge_quantile(
             interval(&widened(&e, slack), limit, samples.len())
         }
         Quantile::Refused { have, need } => Finding::unknown(format!(
-            "{} takes {need} samples, there are {have}: {advice}",
+            "{} needs {need} samples, but there are {have}: {advice}",
             rank(q)
         )),
     }
@@ -357,7 +359,7 @@ fn each(
     let mut finding = of_each(values, limit, how, nothing);
     if without > 0 {
         finding.but = Some(format!(
-            "{without} of {} trials tell nothing of {}; the others: {}",
+            "{without} of {} trials have no value of {}; the others: {}",
             records.len(),
             limit.measure.text(),
             finding.reason
@@ -376,12 +378,12 @@ fn of_each(values: Vec<f64>, limit: &Limit, how: &CheckOptions, nothing: &str) -
     }
     if values.contains(&0.0) {
         return Finding::unknown(format!(
-            "{} is zero in a trial, which no ratio of limits knows; look at its trials",
+            "{} is zero in a trial, so there is no ratio; look at its trials",
             limit.measure.text()
         ));
     }
     if values.len() < 2 {
-        return Finding::unknown("an interval over trials takes two of them, there is one");
+        return Finding::unknown("an interval over trials needs two trials, but there is only one");
     }
     // Each figure over one: the ratio's interval is then that of the figures themselves.
     let ones = vec![1.0; values.len()];
@@ -510,7 +512,7 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
 fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) -> String {
     if !value.is_finite() {
         return "more messages were lost than this quantile allows, but not in all trials: measure \
-                more of them"
+                more trials"
             .into();
     }
     if end.is_infinite() || end <= 0.0 {
@@ -523,7 +525,7 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
         return format!("{why} its interval without an end there: measure more trials");
     }
     if value <= 0.0 {
-        return "its interval holds the limit: measure more trials".into();
+        return "its interval contains the limit: measure more trials".into();
     }
     let wide = (end / value).ln().abs();
     let far = (bound / value).ln().abs();
@@ -532,7 +534,7 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
         .max(1.0);
     if more <= MOST_FURTHER_TRIALS {
         let more = counted(more as u64, "more trial");
-        return format!("its interval holds the limit; about {more} would decide");
+        return format!("its interval contains the limit; about {more} would decide");
     }
     format!(
         "too close to call: {} is {} from the limit",
@@ -558,7 +560,7 @@ mod tests {
         let text = further(100.0, 110.0, 105.0, 5, Measure::CpuPerMessage);
         assert_eq!(
             text,
-            "its interval holds the limit; about 15 more trials would decide"
+            "its interval contains the limit; about 15 more trials would decide"
         );
         let text = further(100.0, 110.0, 100.0001, 5, Measure::CpuPerMessage);
         assert_eq!(

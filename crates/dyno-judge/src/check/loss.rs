@@ -39,7 +39,7 @@ pub(super) fn judge(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions)
         ),
     };
     if standing != Standing::Keeps && own.counts.under_way > 0 {
-        reason.push_str("; a longer `drain` would tell how many of those under way arrive");
+        reason.push_str("; a longer `drain` would show how many of those under way arrive");
     }
     Finding::new(standing, own.share, reason)
 }
@@ -101,7 +101,7 @@ fn further(lost: u64, n: f64, most: f64, how: &CheckOptions) -> String {
     let alpha = (1.0 - how.confidence) / 2.0;
     if lost == 0 {
         let needed = (-alpha.ln() / -(-most).ln_1p()).ceil();
-        return format!("with none lost it takes {needed:.0} messages in all");
+        return format!("if none is lost, {needed:.0} messages are needed in all");
     }
     format!(
         "the share is {} the limit; measure more trials",

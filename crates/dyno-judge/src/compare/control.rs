@@ -32,8 +32,8 @@ pub(super) fn control(
         .collect();
     if floors.is_empty() {
         comparison.notes.push(
-            "no floor was measured in both runs, so nothing shows whether the machine itself moved \
-             between them; measure both interleaved with --against"
+            "no floor was measured in both runs, so nothing shows whether the machine itself \
+             changed between them; measure both interleaved with --against"
                 .into(),
         );
         return;
@@ -51,7 +51,7 @@ pub(super) fn control(
     });
     if let Some(why) = &unknown {
         comparison.notes.push(format!(
-            "{why}, so nothing shows whether the machine itself moved between the runs; measure both interleaved with \
+            "{why}, so nothing shows whether the machine itself changed between the runs; measure both interleaved with \
              --against"
         ));
     }

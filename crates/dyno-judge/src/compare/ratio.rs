@@ -24,8 +24,8 @@ pub(super) fn ratio_of(
         false => ratio(new, base, pairing, confidence),
     };
     ratio.ok_or_else(|| match (zero(base), zero(new)) {
-        (true, _) => "a trial of the base has zero of it: there is no ratio".into(),
-        (_, true) => "a trial of the new side has zero of it: there is no ratio".into(),
+        (true, _) => "the value is zero in a trial of the base, so there is no ratio".into(),
+        (_, true) => "the value is zero in a trial of the new side, so there is no ratio".into(),
         _ => "the trials' values have no ratio".into(),
     })
 }

@@ -32,15 +32,15 @@ impl Comparison {
             }
             Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
             Finding::Undecided { more: None } => {
-                format!("undecided: no telling how many more {what}s it needs")
+                format!("undecided: needs an unknown number of further {what}s")
             }
             Finding::MachineMoved => match &self.moved {
                 Some(moved) => format!(
-                    "undecided: {} moved ({}); measure both interleaved with --against",
+                    "undecided: {} changed ({}); measure both interleaved with --against",
                     self.suspect(),
                     floor(moved)
                 ),
-                None => "undecided: the machine itself moved".into(),
+                None => "undecided: the machine itself changed".into(),
             },
         }
     }
@@ -106,7 +106,7 @@ impl Comparison {
             lead.push(format!("{role}: {}{run}, started {at}", side.name));
         }
         match self.differences.as_slice() {
-            [] => lead.push("What differs: nothing that is recorded".into()),
+            [] => lead.push("What differs: nothing recorded".into()),
             some => {
                 let all: Vec<String> = some.iter().map(|d| d.text()).collect();
                 lead.push(format!("What differs: {}", all.join(" · ")));
@@ -114,13 +114,13 @@ impl Comparison {
         }
         if !self.unknown.is_empty() {
             let all = self.unknown.join(" · ");
-            lead.push(format!("Not known, and may differ as well: {all}"));
+            lead.push(format!("Not recorded, and may differ as well: {all}"));
         }
         lead.extend(conclusion(&self.differences));
         if let Some(moved) = &self.moved {
             lead.push(format!(
-                "The floor {} itself moved between the two runs ({}): what differs beyond the margin \
-                 is undecided",
+                "The floor {} itself changed between the two runs ({}): differences beyond the \
+                 margin are undecided",
                 moved.stack,
                 floor(moved)
             ));
@@ -129,20 +129,18 @@ impl Comparison {
             lead.push(format!("Conditions: {factors}"));
         }
         let how = match self.paired {
-            true => {
-                "Trials of both sides were measured next to each other and are compared in pairs."
-            }
+            true => "Trials of both sides were interleaved and are compared in pairs.",
             false => "Trials of the two runs are independent.",
         };
         lead.push(format!(
-            "{how} The intervals of all {} hold together at {} ({} each).",
+            "{how} The intervals of all {} hold at once at {} ({} each).",
             counted(self.statements as u64, "ratio"),
             percent(self.options.confidence),
             percent(self.each)
         ));
         if !self.paired {
             lead.push(
-                "They hold within these runs and know nothing of what changes from run to run; --against measures both sides in turns."
+                "They account for the scatter of trials, but not for changes from run to run; --against interleaves both sides."
                     .into(),
             );
         }

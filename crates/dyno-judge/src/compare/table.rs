@@ -403,12 +403,12 @@ fn sides(
     if base.len().min(new.len()) < 2 {
         return Err(match pairing {
             Pairing::Paired => format!(
-                "it takes two pairs of trials in which both sides count, there {} {}",
+                "two pairs of trials in which both sides count are needed, there {} {}",
                 if base.len() == 1 { "is" } else { "are" },
                 base.len()
             ),
             Pairing::Independent => format!(
-                "it takes two trials of each side, there are {} and {}",
+                "two trials of each side are needed, there are {} and {}",
                 base.len(),
                 new.len()
             ),

@@ -73,7 +73,7 @@ pub fn check_imported<'a>(
         }
         if results.len() == before {
             let message = format!(
-                "no figure of this output answers to the limit `{}`",
+                "no figure of this output matches the limit `{}`",
                 limit.name
             );
             problems.push(
@@ -211,7 +211,7 @@ fn held<'a>(limit: &Limit, result: &ToolResult<'a>, figure: &Stated) -> HeldImpo
     let says = match standing {
         Standing::Keeps => "keeps the limit",
         Standing::Breaks => "breaks the limit",
-        Standing::Between => "leaves open within its digits whether it keeps the limit",
+        Standing::Between => "has too few digits to show whether it keeps the limit",
         Standing::Refused => "contradicts itself",
     };
     HeldImport {
@@ -220,7 +220,9 @@ fn held<'a>(limit: &Limit, result: &ToolResult<'a>, figure: &Stated) -> HeldImpo
         figure: figure.clone(),
         found,
         standing,
-        reason: format!("as printed{of_half} it {says}; by how much a repeat differs is not known"),
+        reason: format!(
+            "as printed{of_half} it {says}; how much a repeat would differ is not known"
+        ),
     }
 }
 

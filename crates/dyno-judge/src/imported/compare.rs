@@ -195,7 +195,7 @@ impl<'a> ImportComparison<'a> {
         let mut page = Page {
             title: format!("{} → {}", origin(self.base), origin(self.new)),
             lead: vec![format!(
-                "{NO_TRIALS}. The brackets are what the printed digits leave open."
+                "{NO_TRIALS}. The brackets show the rounding of the printed digits."
             )],
             heads: vec![
                 ("result", false),

@@ -66,7 +66,7 @@ impl<'a> ImportSheet<'a> {
         ];
         let mut figures = self.results.iter().flat_map(|r| &r.figures);
         if figures.any(|f| f.id.is_none()) {
-            lead.push("*: made by Dyno of the raw values that the tool prints.".to_owned());
+            lead.push("*: computed by Dyno from the raw values that the tool prints.".to_owned());
         }
         lead.extend(
             self.statements

@@ -49,8 +49,9 @@ impl Nightly {
                     self.machine
                 ),
                 format!(
-                    "Chance of a false alarm anywhere in the table {} ({} each figure), if nights differ by \
-                     log-normal factors; up to {} worse is as usual. Undecided is not a pass.",
+                    "The chance that the table has a false alarm is {} ({} for each figure), if \
+                     runs differ by log-normal factors. Up to {} worse counts as usual. Undecided \
+                     is not a pass.",
                     percent(self.options.level),
                     percent(self.level_each),
                     percent(self.options.margin)

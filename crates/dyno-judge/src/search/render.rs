@@ -23,16 +23,16 @@ impl Capacities {
     fn page(&self) -> Page {
         let mut page = Page {
             title: format!(
-                "capacity: the highest {} that surely keeps {}",
+                "capacity: the highest {} that keeps {} with confidence",
                 self.raise, self.limits
             ),
             lead: vec![
                 format!("required: {}", self.required.join(" · ")),
                 format!(
                     "run {} (suite {}), started {}. Kept: the bad end of each interval keeps the limit, \
-                     confirmed by fresh trials. Broken: even the good end of one breaks it, again in fresh trials. What lies between \
-                     the trials cannot tell. Intervals are at {}, those of confirmations higher, since they are looked at up \
-                     to three times.",
+                     confirmed by fresh trials. Broken: even the good end of one interval breaks the limit, again in fresh trials. Values \
+                     in between are undecided. Intervals have {} confidence; those of confirmations have more, because they are evaluated \
+                     up to three times.",
                     self.run,
                     self.suite,
                     utc(self.started_unix_ms),
@@ -98,17 +98,17 @@ impl Capacities {
             End::Found => c.broken.as_ref().filter(|_| !c.is_cap_confirmed).map(|t| {
                 let value = self.raise.text(t.value);
                 format!(
-                    "{label}: no fresh trials broke {value} again, so that chance may have capped the search; go on with `dyno run --resume`"
+                    "{label}: no fresh trials broke {value} again, so the search may have stopped by chance; continue with `dyno run --resume`"
                 )
             }),
             End::Unfinished => Some(format!(
-                "{label}: not finished; go on with `dyno run --resume`"
+                "{label}: not finished; continue with `dyno run --resume`"
             )),
             End::NotEvenFirst => Some(first.map_or(label.clone(), |t| {
                 let value = self.raise.text(t.value);
                 let said = match t.rung {
                     Rung::Broken => "already breaks a limit",
-                    _ => "does not surely keep all limits",
+                    _ => "does not keep all limits with confidence",
                 };
                 let advice = match t.rung {
                     Rung::Broken => format!("begin lower, such as --set {}", self.lower(t.value)),
@@ -168,7 +168,7 @@ impl Capacities {
             (tone, cells)
         });
         Page {
-            title: format!("the way there: {}", self.label(c)),
+            title: format!("steps: {}", self.label(c)),
             heads: vec![
                 (self.raise.as_str(), true),
                 ("", false),

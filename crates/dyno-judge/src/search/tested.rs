@@ -127,7 +127,7 @@ impl Tested {
         match self.lossless {
             0 => format!("0 of {trials} lossless"),
             _ => format!(
-                "{lossless} of {trials} lossless, which excludes at {} that more than {} of trials lose",
+                "{lossless} of {trials} lossless, so with {} confidence at most {} of trials lose messages",
                 Unit::Share.text(self.confidence),
                 Unit::Share.text(self.lossy_below())
             ),

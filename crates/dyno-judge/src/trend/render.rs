@@ -44,7 +44,7 @@ impl Trend {
                 format!("{label}: no value in {}: {reason}", self.runs[*run].id)
             }));
         }
-        page.section("What differed where a level begins", causes);
+        page.section("What differed where a new level begins", causes);
         page.section("Left out", missing);
         page.section("Notes", self.notes.clone());
         page
@@ -64,14 +64,14 @@ impl Trend {
         let what = match self.options.measure {
             Some(measure) => measure.text(),
             None => format!(
-                "{} of the headline metric, loss, throughput, CPU per message and memory (those but the \
-                 headline have a row where they changed)",
+                "{} of the headline metric, loss, throughput, CPU per message and memory (except \
+                 for the headline, only changed figures have a row)",
                 rank(self.options.quantile)
             ),
         };
         lead.push(format!(
-            "Median over the trials of each run: {what}. Changes by E-divisive in the logarithms; chance of a \
-             false one anywhere in the table {} ({} each series).",
+            "Median over the trials of each run: {what}. Changes are found by E-divisive on the \
+             logarithms; the chance that the table reports a false one is {} ({} for each series).",
             percent(self.options.level),
             percent(self.level_each)
         ));

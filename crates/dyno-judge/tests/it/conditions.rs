@@ -27,7 +27,9 @@ fn what_differs_stands_in_the_heading_and_two_things_forbid_a_cause() {
     assert_eq!(aspects, [Aspect::Kernel, Aspect::Stack, Aspect::Suite]);
     let text = c.render(Format::Table, &RenderOptions::default());
     assert!(
-        text.contains("3 things differ (stack, kernel, suite): what is faster or slower cannot be put down to one of them"),
+        text.contains(
+            "3 things differ (stack, kernel, suite): a change cannot be attributed to one of them"
+        ),
         "{text}"
     );
     // Another kernel is another machine: its floor is no control of this one.
@@ -181,7 +183,7 @@ fn what_a_run_does_not_tell_is_unknown_and_never_the_same() {
     );
     let text = c.render(Format::Table, &RenderOptions::default());
     assert!(
-        text.contains("Not known, and may differ as well: the commit"),
+        text.contains("Not recorded, and may differ as well: the commit"),
         "{text}"
     );
     // Two that say nothing are not the same for it.

@@ -63,7 +63,7 @@ fn a_limit_on_the_first_message_may_be_on_a_quantile_of_all_starts() {
     let p99 = "\"first_message\"\nquantile = \"p99\"\nat_most = \"20 ms\"";
     let (status, reason) = one(&starts(0), &format!("metric = {p99}"));
     assert_eq!(status, Status::Undecided);
-    let expected = "p99 takes 368 samples, there are 40: measure more trials";
+    let expected = "p99 needs 368 samples, but there are 40: measure more trials";
     assert_eq!(reason, expected);
 }
 

@@ -67,7 +67,7 @@ fn every_figure_of_every_output_is_shown_once_and_none_with_an_interval() {
                 .contains(&"placement".into())
         );
         let text = ImportSheet::new(&statements).render(Format::Table, &RenderOptions::default());
-        assert!(text.contains("imported: what a tool printed"), "{text}");
+        assert!(text.contains("imported: the output of a tool"), "{text}");
         for result in statements.results() {
             assert!(text.contains(result.name.trim()), "{}: {text}", result.name);
         }
@@ -368,7 +368,7 @@ fn a_limit_on_an_output_is_undecided_and_says_what_is_printed() {
         );
         assert!(
             held.reason
-                .contains("by how much a repeat differs is not known")
+                .contains("how much a repeat would differ is not known")
         );
         let xml = report.junit().unwrap();
         assert!(
@@ -391,7 +391,7 @@ fn a_limit_on_what_the_output_does_not_say_is_refused() {
         let e = check_imported(&sockperf, &limits(more)).unwrap_err();
         assert!(
             e.to_string()
-                .contains("no figure of this output answers to the limit `in time`"),
+                .contains("no figure of this output matches the limit `in time`"),
             "{e}"
         );
     }

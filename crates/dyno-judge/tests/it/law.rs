@@ -370,8 +370,8 @@ const BAD_SIDES: [BadSide; 6] = [
                 t.distributions.values_mut().for_each(|d| *d = few.clone());
             })
         },
-        "a trial has 1 samples, p50 takes 6: lengthen the window",
-        "p50 takes 6 samples, there are 5: measure more or longer trials",
+        "a trial has 1 samples, but p50 needs 6: lengthen the window",
+        "p50 needs 6 samples, but there are 5: measure more or longer trials",
         Some(NoRatio::Unknown),
     ),
     (
@@ -380,7 +380,7 @@ const BAD_SIDES: [BadSide; 6] = [
             run.trials
                 .retain(|t| t.id.experiment.0 != 1 || t.id.number == 0)
         },
-        "it takes two trials of each side, there are 5 and 1",
+        "two trials of each side are needed, there are 5 and 1",
         "4 of 5 trials are missing; the others would pass",
         Some(NoRatio::Few),
     ),

@@ -1,44 +1,43 @@
-//! When a trial does not count: rules that compare what the host did during it with what the bare
-//! machine does. Each rule yields the figures that it was decided on.
+//! When a trial does not count: rules that compare what the host did during it with what the idle host does. Each rule yields the figures that it was decided on.
 
 use super::load::ENDED;
 use dyno_model::cause::{BareShare, Disturbance};
 use dyno_model::noise::{BareMachine, CpuGaps, HostLoad, HostNoise};
 use dyno_model::unit::Nanos;
 
-/// At most this share of what the CPUs could give is taken for the bare machine's own steal and gaps. Otherwise a
+/// At most this share of what the CPUs could give is taken for the idle host's own steal and gaps. Otherwise a
 /// baseline that was measured under load would excuse everything after it.
 const BARE_AT_MOST: f64 = 0.10;
-/// At most this share of what the CPUs could give is housekeeping of the bare machine. More is a stranger, also where
+/// At most this share of what the CPUs could give is housekeeping of the idle host. More is a stranger, also where
 /// it works all the time and stands in the baseline.
 const HOUSEKEEPING: f64 = 0.005;
-/// Others may take this share of one CPU's time beyond the bare machine's: a p99 has room for 1 %, and
+/// Others may take this share of one CPU's time beyond the idle host's: a p99 has room for 1 %, and
 /// housekeeping of the kernel comes in lumps of up to 5 ms.
 const SHARE: f64 = 0.02;
-/// The bare machine's share is taken for at least this much: one such lump.
+/// The idle host's share is taken for at least this much: one such lump.
 const LUMP: Nanos = Nanos::from_millis(3);
 /// Steal time is counted in ticks of this length (USER_HZ is 100 on every Linux in use).
 const TICK: Nanos = Nanos::from_millis(10);
-/// Where it is not known how long the bare machine's CPUs idled: half of the time, so a busy one may lose twice as much.
+/// Where it is not known how long the idle host's CPUs idled: half of the time, so a busy one may lose twice as much.
 const STEAL_WHEN_BUSY: f64 = 2.0;
-/// Gaps before the trial may take this share of a CPU beyond the bare machine's …
+/// Gaps before the trial may take this share of a CPU beyond the idle host's …
 const GAPS: f64 = 0.03;
-/// … and this many times the bare machine's.
+/// … and this many times the idle host's.
 const GAPS_RATIO: f64 = 3.0;
 /// Frequencies that differ by less are taken for the same.
 const FREQUENCY: f64 = 1.10;
 
-/// Why the trial is disturbed beyond what the bare machine does. Empty: it is not.
+/// Why the trial is disturbed beyond what the idle host does. Empty: it is not.
 ///
-/// The rules, with `W` the window's length and the bare machine's share taken off (at most 10 % of what
+/// The rules, with `W` the window's length and the idle host's share taken off (at most 10 % of what
 /// the CPUs could give; the cause says so where it was more):
 ///
 /// - other processes used CPU time of more than 2 % of `W`; at least 3 ms and at most 0.5 % of what the CPUs could give are taken off
 /// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted + one tick of 10 ms times
 ///   the root of the number of CPUs
 /// - a CPU was slowed for heat
-/// - a CPU's frequency changed by more than 10 % to where the bare machine's was not
-/// - just before the trial, a CPU lost more than three times the bare machine's share, and 3 % more, to
+/// - a CPU's frequency changed by more than 10 % to where the idle host's was not
+/// - just before the trial, a CPU lost more than three times the idle host's share, and 3 % more, to
 ///   gaps, the longest gap not counted: one lump says nothing about the window
 pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<Disturbance> {
     let mut found = Vec::new();
@@ -52,7 +51,7 @@ pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<Disturbance> {
     found
 }
 
-/// A share of the bare machine, of which `factor` times as much is taken for its own, at most `bound`.
+/// A share of the idle host, of which `factor` times as much is taken for its own, at most `bound`.
 fn allowed(share: f64, factor: f64, bound: f64) -> BareShare {
     BareShare {
         share,

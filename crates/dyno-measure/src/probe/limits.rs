@@ -127,13 +127,13 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "fs.mqueue.queues_max",
         unit: "queues",
-        about: "POSIX message queues in all",
+        about: "total number of POSIX message queues",
         wanted: 256,
     },
     Setting {
         name: "net.core.rmem_default",
         unit: "bytes",
-        about: "receive buffer of a socket that asks for none",
+        about: "default receive buffer of a socket",
         // Two messages of a megabyte as datagrams, each charged with what holds it, and room beside them.
         wanted: 4 << 20,
     },
@@ -146,7 +146,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "net.core.wmem_default",
         unit: "bytes",
-        about: "send buffer of a socket that asks for none",
+        about: "default send buffer of a socket",
         wanted: 0,
     },
     Setting {
@@ -170,13 +170,13 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "kernel.sched_rt_period_us",
         unit: "us",
-        about: "the period that sched_rt_runtime_us is a part of",
+        about: "the period to which sched_rt_runtime_us applies",
         wanted: 0,
     },
     Setting {
         name: "kernel.sched_rt_runtime_us",
         unit: "us",
-        about: "time per period that SCHED_FIFO threads may run; a spinning one is stopped for the rest",
+        about: "time per period that SCHED_FIFO threads may run; spinning ones are stopped for the rest",
         wanted: 0,
     },
 ];
@@ -236,7 +236,7 @@ pub fn limits() -> Limits {
                 s.f_blocks,
                 "shared memory of all processes together",
             ),
-            limit("free", s.f_bavail, "what is left of it"),
+            limit("free", s.f_bavail, "free part of it"),
         ]
     });
     Limits(

@@ -1,4 +1,4 @@
-//! Why a trial does not count: what the host did to it beyond what the bare machine does.
+//! Why a trial does not count: what the host did to it beyond what the idle host does.
 
 use crate::cpus::ranges;
 use crate::unit::Nanos;
@@ -24,11 +24,11 @@ pub enum Disturbance {
         named: Nanos,
         /// Who of these used most, and how much; without a name processes that have ended since.
         hungriest: Option<(Option<String>, Nanos)>,
-        /// The bare machine's.
+        /// The idle host's.
         bare: BareShare,
     },
     /// The hypervisor ran other guests.
-    #[error("the hypervisor gave {} of the time that {} had work to other guests during the window ({stolen}); {bare}",
+    #[error("the hypervisor gave other guests {} of the time for which {} had work during the window ({stolen}); {bare}",
         percent(*share), names(cpus))]
     Steal {
         /// Of the time in which the CPUs had work.
@@ -37,25 +37,25 @@ pub enum Disturbance {
         cpus: Vec<u32>,
         /// All CPUs together.
         stolen: Nanos,
-        /// The bare machine's.
+        /// The idle host's.
         bare: BareShare,
     },
     /// CPUs were slowed for heat.
-    #[error("the kernel slowed {} for heat {times} times during the window{}", names(cpus), match bare_times {
+    #[error("the kernel throttled {} because of heat, {times} times during the window{}", names(cpus), match bare_times {
         0 => String::new(),
-        n => format!("; so was the bare machine, {n} times: cool it"),
+        n => format!("; {n} times also before the run: cool the machine"),
     })]
     Throttling {
         /// The trial's.
         cpus: Vec<u32>,
         /// How often.
         times: u64,
-        /// How often on the bare machine.
+        /// How often on the idle host.
         bare_times: u64,
     },
-    /// A CPU's frequency changed to where the bare machine's was not.
+    /// A CPU's frequency changed to where the idle host's was not.
     #[error("CPU {cpu} went from {} to {} GHz during the window{}", ghz(*from_khz), ghz(*to_khz), match bare_khz {
-        Some((low, high)) => format!("; the bare machine ran at {} to {} GHz", ghz(*low), ghz(*high)),
+        Some((low, high)) => format!("; before the run it ran at {} to {} GHz", ghz(*low), ghz(*high)),
         None => String::new(),
     })]
     Frequency {
@@ -65,7 +65,7 @@ pub enum Disturbance {
         from_khz: u64,
         /// At its end.
         to_khz: u64,
-        /// The bare machine's lowest and highest, where that is known.
+        /// The idle host's lowest and highest, where that is known.
         bare_khz: Option<(u64, u64)>,
     },
     /// A CPU stood still just before the trial.
@@ -80,12 +80,12 @@ pub enum Disturbance {
         gaps: u64,
         /// Of one of them.
         longest: Nanos,
-        /// The bare machine's.
+        /// The idle host's.
         bare: BareShare,
     },
 }
 
-/// The same share of the bare machine, and as much of it as is taken off the trial's.
+/// The same share of the idle host, and as much of it as is taken off the trial's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BareShare {
     /// As it was measured.
@@ -96,11 +96,11 @@ pub struct BareShare {
 
 impl fmt::Display for BareShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "on the bare machine it was {}", percent(self.share))?;
+        write!(f, "before the run it was {}", percent(self.share))?;
         match self.taken < self.share {
             true => write!(
                 f,
-                ", so it was disturbed itself, and only {} were taken off; measure again on a quiet machine",
+                ", so the host was disturbed even then, and only {} were subtracted; measure again on a quiet machine",
                 percent(self.taken)
             ),
             false => Ok(()),

@@ -128,8 +128,8 @@ pub enum FailureCause {
     },
     /// Several hosts need a daemon of which one machine has one.
     #[error(
-        "daemon {daemon} cannot be started on each host: a machine can have one of it, and the hosts are one machine; \
-         leave the stack out there"
+        "daemon {daemon} cannot be started on each host: a machine can run only one instance, and \
+         all hosts are one machine; leave the stack out there"
     )]
     DaemonTwice {
         /// By name.
@@ -172,7 +172,7 @@ pub enum FailureCause {
         runner: u32,
     },
     /// A host's counter cannot be translated.
-    #[error("the counter of host {host} does not run forward: {exchanges} exchanges show no rate")]
+    #[error("the counter of host {host} does not advance: {exchanges} exchanges show no rate")]
     CounterStands {
         /// By its name in the testbed.
         host: String,
@@ -181,8 +181,8 @@ pub enum FailureCause {
     },
     /// A host did not answer for its clock.
     #[error(
-        "host {host} answered none of {questions} questions for its clock within {:.1} s: is its agent, or the way to \
-         it, at a standstill?", within.as_secs_f64()
+        "host {host} answered none of {questions} questions for its clock within {:.1} s: does its \
+         agent, or the connection to it, stand still?", within.as_secs_f64()
     )]
     ClockSilent {
         /// By its name in the testbed.
@@ -208,7 +208,7 @@ pub enum FailureCause {
         daemons: Vec<String>,
     },
     /// An agent ended.
-    #[error("{agent} {}ended with {exit}{}", if *connection { "lost its connection: what carried it " } else { "" },
+    #[error("{agent} {}ended with {exit}{}", if *connection { "lost its connection: the program that carried it " } else { "" },
         if *after_result { " after its result" } else { "" })]
     AgentEnded {
         /// Which.
@@ -239,7 +239,7 @@ pub enum FailureCause {
         agent: String,
     },
     /// An agent reported what cannot be read.
-    #[error("{agent} sent what is no report: {error}")]
+    #[error("{agent} sent an invalid report: {error}")]
     NoReport {
         /// Which.
         agent: String,

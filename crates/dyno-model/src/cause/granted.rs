@@ -10,7 +10,9 @@ use thiserror::Error;
 #[serde(tag = "refused", rename_all = "kebab-case")]
 pub enum NotGranted {
     /// The CPU does not exist or the process may not use it.
-    #[error("cannot pin to cpu {cpu}: this process may use the cpus {allowed}; choose one of them")]
+    #[error(
+        "cannot pin to cpu {cpu}: this process may only use the cpus {allowed}; choose one of them"
+    )]
     Cpu {
         /// The CPU asked for.
         cpu: u32,

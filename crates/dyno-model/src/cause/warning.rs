@@ -34,8 +34,8 @@ pub enum Warning {
     },
     /// An agent had no CPU for the reading with which its cost begins.
     #[error(
-        "what {agent} uses could not be read before the window, since the thread that reads had no CPU until {late} \
-         after it began; the trial has no costs"
+        "the cost of {agent} could not be read before the window, because the reading thread had no CPU until {late} after the window \
+         began; the trial has no costs"
     )]
     AgentReadLate {
         /// The roles that it plays.
@@ -45,7 +45,7 @@ pub enum Warning {
     },
     /// The window ended before an agent's reading with which its cost begins.
     #[error(
-        "what {agent} uses could not be read before the window, since the window was over before; the trial has no costs"
+        "the cost of {agent} could not be read before the window, because the window had already ended; the trial has no costs"
     )]
     AgentNotRead {
         /// The roles that it plays.
@@ -53,8 +53,7 @@ pub enum Warning {
     },
     /// The runner read late what daemons and the host use.
     #[error(
-        "what daemons and host use was to be read before the window and was read {late} after it began; the trial has \
-         no costs"
+        "the cost of daemons and host was read {late} after the window began instead of before it; the trial has no costs"
     )]
     RunnerReadLate {
         /// After the begin of the window.
@@ -99,7 +98,7 @@ pub enum Warning {
         error: String,
     },
     /// The counters of a host's network cannot be read.
-    #[error("{host}: its network cannot be looked at: {error}")]
+    #[error("{host}: its network counters cannot be read: {error}")]
     NetworkUnseen {
         /// By its name in the testbed.
         host: String,
@@ -107,7 +106,7 @@ pub enum Warning {
         error: String,
     },
     /// The queues of the switch between namespaces cannot be read.
-    #[error("the switch's queues cannot be looked at: {error}")]
+    #[error("the queues of the switch cannot be read: {error}")]
     SwitchUnseen {
         /// Why.
         error: String,
@@ -122,7 +121,7 @@ pub enum Warning {
     },
     /// Earlier trials left files that no session clears.
     #[error(
-        "shared memory or queues have come since the run began and were there before the trial: {}{}", named.join(", "),
+        "shared memory or queues appeared after the run began and before this trial: {}{}", named.join(", "),
         if *more > 0 { format!(" and {more} more") } else { String::new() }
     )]
     Leavings {
@@ -165,8 +164,8 @@ pub enum Warning {
     },
     /// Samples are so short that the step of the clock shows in their quantiles.
     #[error(
-        "a piece takes {mean_ns:.1} ns, and samples are of whole nanoseconds with Dyno's own cost taken out: below \
-         {short} a quantile is right to a nanosecond or two only"
+        "an operation takes {mean_ns:.1} ns, and samples have whole nanoseconds after Dyno's own cost is subtracted: below {short} a \
+         quantile is accurate only to a nanosecond or two"
     )]
     ShortPieces {
         /// The shortest mean of any copy.
@@ -187,8 +186,8 @@ pub enum Warning {
     NotPinned,
     /// A timer's period is too short for what else the CPU does.
     #[error(
-        "{missed} of {done} due times had passed when the thread woke for an earlier one: a period of {period} is short \
-         for this CPU and what else it does"
+        "{missed} of {done} due times had passed when the thread woke for an earlier one: a period \
+         of {period} is too short for this CPU and its other work"
     )]
     DueTimesMissed {
         /// Passed.
@@ -199,7 +198,7 @@ pub enum Warning {
         period: Nanos,
     },
     /// The kernel does not use the slack that was asked for.
-    #[error("slack has a meaning for nanosleep in SCHED_OTHER alone")]
+    #[error("slack applies only to nanosleep in SCHED_OTHER")]
     SlackUnused,
     /// Pages that were to be huge are small.
     #[error(
@@ -213,13 +212,13 @@ pub enum Warning {
     },
     /// Nobody can say what caused a timer's longest delay: tracefs is not mounted or may not be read.
     #[error(
-        "what caused the longest delay is not known: the kernel's tracers cannot be read (mount tracefs as root: `mount \
+        "the cause of the longest delay is not known: the kernel's tracers cannot be read (mount tracefs as root: `mount \
          -t tracefs none /sys/kernel/tracing`)"
     )]
     TracersUnread,
     /// The same: the kernel lacks tracers.
     #[error(
-        "what caused the longest delay is not known: this kernel is built without the tracers {}{}", missing.join(", "),
+        "the cause of the longest delay is not known: this kernel is built without the tracers {}{}", missing.join(", "),
         if there.is_empty() { String::new() } else { format!("; {} are there and can run beside a repeat", there.join(", ")) }
     )]
     TracersMissing {

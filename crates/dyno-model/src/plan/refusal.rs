@@ -73,7 +73,7 @@ pub enum RefusalReason {
         why: String,
     },
     /// The adapter has no such wait.
-    #[error("{adapter} cannot wait by {wait}, only by {}", listed(can))]
+    #[error("{adapter} does not support wait {wait}, only {}", listed(can))]
     Wait {
         /// The adapter by name.
         adapter: String,
@@ -83,7 +83,7 @@ pub enum RefusalReason {
         can: Vec<Wait>,
     },
     /// The stack is the floor of other waits.
-    #[error("{stack} is the floor of waiting by {}, not by {wait}", listed(of))]
+    #[error("{stack} is the floor for wait {}, not for {wait}", listed(of))]
     FloorWait {
         /// The stack by name.
         stack: String,
@@ -139,7 +139,7 @@ pub enum RefusalReason {
         stack: String,
     },
     /// Both sides are one participant, and `sink_pause` slows one of two.
-    #[error("{stack} has no second participant that could be slow, as `sink_pause` wants")]
+    #[error("{stack} has no second participant that could be slow, as `sink_pause` requires")]
     NoSlowPeer {
         /// The stack by name.
         stack: String,
@@ -173,7 +173,7 @@ pub enum RefusalReason {
         most: u64,
     },
     /// The chain leads over more hosts than there are.
-    #[error("{stack} leads over {needs} hosts, and the testbed has {hosts}")]
+    #[error("{stack} needs {needs} hosts, and the testbed has {hosts}")]
     ChainHosts {
         /// The stack by name.
         stack: String,
@@ -183,7 +183,7 @@ pub enum RefusalReason {
         hosts: usize,
     },
     /// No leg of the chain takes the wait that was asked for.
-    #[error("every leg of {stack} has a wait of its own, the last one {last}")]
+    #[error("every leg of {stack} has its own wait; the last leg has {last}")]
     LegWaits {
         /// The stack by name.
         stack: String,
@@ -192,7 +192,7 @@ pub enum RefusalReason {
     },
     /// A program bridges the legs, and there are several receivers.
     #[error(
-        "{stack} is bridged by a program, behind which a sender cannot see how many receivers there are, and {topology} has {}",
+        "a program bridges the legs of {stack}, so a sender cannot see how many receivers there are, and {topology} has {}",
         topology.receivers
     )]
     BridgedReceivers {
@@ -213,7 +213,7 @@ pub enum RefusalReason {
     },
     /// One thread of a gateway cannot sleep for several channels.
     #[error(
-        "gateway {gateway} has one thread for all that it reads, which must poll, and {leg} waits by {wait}"
+        "gateway {gateway} reads all its channels in one thread, which must poll, but {leg} has wait {wait}"
     )]
     OneThread {
         /// Its number, from 1.
@@ -233,14 +233,14 @@ pub enum RefusalReason {
     #[error("`sink_pause` is for a sink that sleeps, and this one spins")]
     SinkSpins,
     /// `sink_cycle` on a stack of one participant.
-    #[error("{stack} has no second participant that could look, as `sink_cycle` wants")]
+    #[error("{stack} has no second participant that could poll, as `sink_cycle` requires")]
     NobodyLooks {
         /// By name.
         stack: String,
     },
     /// `sink_cycle` is longer than the drain.
     #[error(
-        "what comes after the last look of its sink is lost: `sink_cycle` is {cycle} and `drain` {drain}; lengthen the \
+        "messages that arrive after the sink has polled for the last time are lost: `sink_cycle` is {cycle} and `drain` {drain}; lengthen the \
          drain"
     )]
     CycleBeyondDrain {
@@ -251,12 +251,11 @@ pub enum RefusalReason {
     },
     /// `sink_cycle` with a sink that waits in the kernel or is called.
     #[error(
-        "`sink_cycle` is for a sink that looks and goes on where there is nothing; write `wait = \"spin\"`: between two \
-         looks it sleeps"
+        "`sink_cycle` is for a sink that polls; write `wait = \"spin\"`: the sink sleeps between two polls"
     )]
     SinkWaits,
     /// `echo_poll` with an echo that is called.
-    #[error("`echo_poll` is for an echo that looks for messages, and this one is called")]
+    #[error("`echo_poll` is for an echo that polls for messages, and this one has a callback")]
     EchoCalled,
     /// `reboot` on a testbed without virtual machines.
     #[error("the testbed has no virtual machine to boot anew; choose for example --testbed vm")]
@@ -273,7 +272,7 @@ pub enum RefusalReason {
     #[error("a flow has no `host` of its own")]
     HostOfFlow,
     /// `start` with another workload than first-message.
-    #[error("`start` is for first-message: whatever else is measured is over long after it")]
+    #[error("`start` is only for first-message: all other workloads end long after the start")]
     StartOfOthers,
     /// Both `start` and `reboot`.
     #[error("both `start` and `reboot` are recorded as `boot`; choose one")]
@@ -290,7 +289,7 @@ pub enum RefusalReason {
     },
     /// Participants in containers do not share what the stack needs.
     #[error(
-        "{stack} goes between processes that see each other, and those in containers do not; choose a stack that goes between hosts"
+        "{stack} needs processes that see each other, and processes in containers do not; choose a stack that works between hosts"
     )]
     Containers {
         /// The stack by name.
@@ -298,8 +297,7 @@ pub enum RefusalReason {
     },
     /// No host of the testbed shares memory with another, since none is a virtual machine.
     #[error(
-        "{stack} goes from one host to another in memory that both share, as a virtual machine and its host do; choose for \
-         example --testbed vm"
+        "{stack} needs two hosts that share memory, such as a virtual machine and its host; choose for example --testbed vm"
     )]
     NoMachine {
         /// The stack by name.
@@ -307,7 +305,7 @@ pub enum RefusalReason {
     },
     /// The testbed says that its hosts share no memory.
     #[error(
-        "{stack} goes from one host to another in memory that both share, and the testbed says `shared_memory = \"none\"`; \
+        "{stack} needs two hosts that share memory, and the testbed says `shared_memory = \"none\"`; \
          write for example `shared_memory = \"64 MiB\"`"
     )]
     NoSharedMemory {
@@ -316,7 +314,7 @@ pub enum RefusalReason {
     },
     /// A futex wakes nobody on another machine.
     #[error(
-        "{stack} sleeps on a futex (wait by {wait}), which is of one machine; from one machine to another it spins: floor-spin"
+        "{stack} sleeps on a futex (wait {wait}), which works only within one machine; choose floor-spin between machines"
     )]
     Futex {
         /// The stack by name.
@@ -334,7 +332,7 @@ pub enum RefusalReason {
     },
     /// vsock between two guests, and a back end in the kernel.
     #[error(
-        "{stack} joins a guest with its host here, and two guests only where its back end is a process"
+        "here {stack} connects only a guest with its host; between two guests its back end must be a process"
     )]
     VsockOfGuests {
         /// The stack by name.
@@ -342,7 +340,7 @@ pub enum RefusalReason {
     },
     /// vsock with several hosts beside the guests.
     #[error(
-        "{stack} joins each guest with one host, and the testbed has several beside its guests"
+        "{stack} connects each guest with one host, and the testbed has several hosts besides its guests"
     )]
     VsockOfHosts {
         /// The stack by name.
@@ -400,7 +398,7 @@ pub enum RefusalReason {
         why: Box<RefusalReason>,
     },
     /// Flows on a chain.
-    #[error("flows have no gateways between them; take a stack without legs")]
+    #[error("flows cannot use gateways; choose a stack without legs")]
     FlowsOverLegs,
     /// A flow is read by more receivers than a channel has.
     #[error("a channel of {stack} has at most {}, and {flow} is read by {receivers}", plural(*most, "receiver"))]
@@ -429,7 +427,7 @@ pub enum RefusalReason {
     },
     /// Both sides are one participant, which stands there once.
     #[error(
-        "{stack} plays both sides in one participant, which does not stand there several times; leave `parallel` out"
+        "{stack} plays both sides in one participant, which cannot run several times at once; leave `parallel` out"
     )]
     LoopbackCopies {
         /// The stack by name.
@@ -437,17 +435,17 @@ pub enum RefusalReason {
     },
     /// Exchanges at once on a chain.
     #[error(
-        "exchanges at once have no gateways between them; leave `parallel` out, or take a stack without legs"
+        "parallel exchanges cannot use gateways; leave `parallel` out, or choose a stack without legs"
     )]
     CopiesOverLegs,
     /// Exchanges at once between hosts.
     #[error(
-        "exchanges at once are of one machine; write placement \"process\" or \"thread\", or leave `parallel` out"
+        "parallel exchanges must run on one machine; write placement \"process\" or \"thread\", or leave `parallel` out"
     )]
     CopiesOfHosts,
     /// Exchanges at once take more CPUs than there are.
     #[error(
-        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, or list fewer CPUs in `cpus`, which \
+        "{wanted} CPUs at once are more than the {cpus} available; lower `parallel`, or list fewer CPUs in `cpus`, which \
          is for one exchange"
     )]
     CopiesCpus {
@@ -466,7 +464,7 @@ pub enum RefusalReason {
     },
     /// The stack's files name fewer channels.
     #[error(
-        "{stack} has {most} channels, and {channels} are wanted; let fewer senders send, or write a stack file with more"
+        "{stack} has {most} channels, but {channels} are needed; use fewer senders, or write a stack file with more channels"
     )]
     StackChannels {
         /// The stack by name.
@@ -477,14 +475,14 @@ pub enum RefusalReason {
         most: usize,
     },
     /// A probe on a stack that carries messages.
-    #[error("a probe is of the machine and of no stack: it runs on `{GROUND}`")]
+    #[error("a probe measures the machine without a stack: it runs on `{GROUND}`")]
     ProbeOfStack,
     /// Messages on the stack of probes.
-    #[error("`{GROUND}` carries no messages: it runs probes alone")]
+    #[error("`{GROUND}` carries no messages: it runs only probes")]
     MessagesOfGround,
     /// Copies of a probe take more CPUs than there are.
     #[error(
-        "{wanted} CPUs at once are more than the {cpus} that there are; lower `parallel`, probe on `one`, or leave out what another CPU \
+        "{wanted} CPUs at once are more than the {cpus} available; lower `parallel`, probe on `one`, or leave out what another CPU \
          writes (`by = \"other\"`)"
     )]
     ProbeCpus {
@@ -615,8 +613,8 @@ impl Refusal {
                 refused.iter().cloned().partition(|r| adapter(r).is_some());
             let stacks: BTreeSet<&str> = unusable.iter().map(|r| r.stack.as_str()).collect();
             let mut lines = vec![format!(
-                "{} cells of {} stacks, whose adapters cannot be used here: {}; install their packages (dyno-{}) or run \
-                 `cargo xtask adapters` in Dyno's source; `dyno list adapters` says what each of them lacks",
+                "{} cells of {} stacks are refused, because these adapters cannot be used here: {}; install their packages (dyno-{}) or run \
+                 `cargo xtask adapters` in Dyno's source; `dyno list adapters` says what each of them needs",
                 unusable.len(),
                 stacks.len(),
                 without

@@ -62,7 +62,7 @@ fn the_best_stack_is_named_with_interval_floor_and_cost() {
     says(
         &answer,
         &[
-            "pipe is fastest: p50 round trip 10",
+            "pipe is the fastest: p50 round trip 10",
             " µs [",
             "× floor",
             "of CPU per message",
@@ -88,9 +88,9 @@ fn stacks_whose_intervals_overlap_cannot_be_told_apart() {
     says(
         &answer,
         &[
-            "pipe and uds-stream cannot be told apart: p50 round trip ",
+            "pipe and uds-stream cannot be distinguished: p50 round trip ",
             " to ",
-            "Cheapest of them: ",
+            "Lowest CPU cost among them: ",
             "tcp takes 3.0",
         ],
     );
@@ -113,7 +113,7 @@ fn a_wide_interval_ties_also_over_a_stack_that_is_slower_for_sure() {
     says(
         &answer,
         &[
-            "a and c cannot be told apart",
+            "a and c cannot be distinguished",
             "A repeat may show another value of c",
             "b takes",
         ],
@@ -142,7 +142,7 @@ fn a_stack_that_drops_is_not_best_beside_one_that_delivers() {
     says(
         &answer,
         &[
-            "Not compared, for what they drop: udp (p50 ",
+            "Not compared, because they drop messages: udp (p50 ",
             "delivers 60.0 %",
         ],
     );
@@ -190,7 +190,7 @@ fn what_is_still_under_way_is_not_called_lost() {
         &answer,
         &[
             "30 lost, 20 under way of 25000 messages: delivers 99.8 %",
-            "Not compared, for what did not arrive: b (p50 ",
+            "Not compared, because messages did not arrive: b (p50 ",
             "delivers 80.0 %: 4980 lost, 20 under way",
             "Half of the messages or more did not arrive: c (delivers 20.0 %: 19980 lost, 20 under way)",
         ],
@@ -232,7 +232,7 @@ fn a_question_that_nobody_answers_says_why() {
     says(
         &answer,
         &[
-            "b (too few samples for a p50: 3, it takes 6)",
+            "b (too few samples for a p50: 3, 6 are needed)",
             "c (not run)",
         ],
     );
@@ -342,7 +342,7 @@ fn the_fastest_of_a_wait_is_named_only_where_it_is() {
     let answer = of([1_000.0, 8_000.0, 8_004.0, 20_000.0]);
     says(
         &answer,
-        &["Of those that block: ", " (block) cannot be told apart."],
+        &["Of those that block: ", " (block) cannot be distinguished."],
     );
     assert!(!answer.text.contains("Fastest of"), "{}", answer.text);
 }
@@ -425,7 +425,7 @@ fn intervals_that_all_are_open_above_are_not_called_equal() {
         &answer,
         &["No stack has an answer", "too wide for a figure"],
     );
-    assert!(!answer.text.contains("told apart"), "{}", answer.text);
+    assert!(!answer.text.contains("distinguished"), "{}", answer.text);
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn a_page_of_nothing_says_so() {
     assert_eq!(text(one(&page, "h1")), "No run");
     let empty = Document::of(&[source(&common::empty())], &options());
     let page = Html::parse_document(&render(&empty).unwrap());
-    assert!(text(one(&page, "#answers")).contains("No question is answered"));
+    assert!(text(one(&page, "#answers")).contains("There are no answers"));
 }
 
 #[test]

@@ -104,13 +104,13 @@ function fillWords(words, rows, view) {
   const hints = new Set(rows.map((row) => row.hint).filter(Boolean));
   refill(
     words,
-    rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection asks no question.'),
+    rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection contains no question.'),
     folded.map(({ experiment, rows: rest }) =>
       fold([`${rest.length} more of `, name(experiment), ', with loads in between'], list(rest)),
     ),
     [...hints].map((hint) => el('p', { class: 'hint' }, hint)),
     rows.some((row) => row.partial)
-      ? el('p', { class: 'hint' }, 'Sentences speak of all stacks, the table of the selected ones.')
+      ? el('p', { class: 'hint' }, 'The sentences cover all stacks; the table covers the selected ones.')
       : null,
   );
 }
@@ -172,7 +172,7 @@ function columnsOf(rows, view, open) {
     {
       key: 'best',
       title: 'Best stack',
-      help: 'with those that cannot be told from it, because their intervals overlap',
+      help: 'with the stacks that cannot be distinguished from it, because their intervals overlap',
       class: 'best',
       cell: (row) => bestCell(row, open),
       sort: (row) => row.best?.e.stack ?? null,
@@ -199,14 +199,14 @@ function columnsOf(rows, view, open) {
     anyTrouble && {
       key: 'trials',
       title: 'Trials',
-      help: 'of the best stack: those that count, and what became of the others',
+      help: 'trials of the best stack: those that count, and the others by outcome',
       cell: onBest(trialsOf),
       sort: keyOfBest((e) => e.failed_trials),
     },
     anyFailed && {
       key: 'failed',
       title: 'Failed stacks',
-      help: 'stacks of the question without one completed trial',
+      help: 'stacks of the question without any completed trial',
       cell: (row) => failedCell(row, open),
       sort: (row) => row.failed.length,
     },
@@ -218,7 +218,7 @@ function bestCell(row, open) {
   const ties = row.ties.length
     ? el(
         'span',
-        { class: 'ties', title: 'cannot be told from it: the intervals overlap' },
+        { class: 'ties', title: 'cannot be distinguished from it: the intervals overlap' },
         ' ≈ ',
         row.ties.slice(0, 3).map((c, i) => [i ? ', ' : null, name(stackName(c))]),
         row.ties.length > 3 ? `, ${row.ties.length - 3} more` : null,

@@ -17,8 +17,8 @@ export function quantileOf(e, metric, quantile, unit = null) {
     return {
       value: NONE,
       interval: refused ? (refused.wide ? 'too wide' : `n ${refused.have}/${refused.need}`) : '',
-      title: refused ? `refused: ${refusal(refused)}` : null,
-      note: refused ? `refused, ${refused.wide ? 'the interval is too wide' : 'too few samples'}` : null,
+      title: refused ? `withheld: ${refusal(refused)}` : null,
+      note: refused ? `withheld, ${refused.wide ? 'the interval is too wide' : 'too few samples'}` : null,
     };
   }
   const own = unit ?? timeUnit(estimate.value ?? estimate.lo ?? 1e3);
@@ -45,9 +45,9 @@ export function quantileKey(e, metric, quantile) {
 export function floorOf(e) {
   const ratio = e.floor?.p50_ratio;
   if (e.is_floor) return { value: e.undercut_by?.length ? 'reference' : 'floor', interval: '' };
-  if (!ratio) return { value: NONE, interval: '', title: e.floor?.why_none ? `none, because ${e.floor.why_none}` : null };
+  if (!ratio) return { value: NONE, interval: '', title: e.floor?.why_none ? `none: ${e.floor.why_none}` : null };
   if (!e.floor.undercut_by?.length) return estimateParts(ratio);
-  return { ...estimateParts(ratio), title: `over ${e.floor.stack}, which is no floor here`, note: 'over a reference' };
+  return { ...estimateParts(ratio), title: `over ${e.floor.stack}, which is not a floor here`, note: 'over a reference' };
 }
 
 export function floorKey(e) {
@@ -122,7 +122,7 @@ export const COLUMNS = {
   floor: {
     key: 'floor',
     title: '× floor',
-    help: 'p50 over that of the same exchange through bare shared memory',
+    help: 'p50 divided by the p50 of the same exchange over bare shared memory',
     numeric: true,
   },
   cpu: {

@@ -50,25 +50,25 @@ export function chainParts(chain) {
   if (parts.length) found.push(...drawn(chain), table(parts));
   const programs = chain.programs ?? [];
   if (programs.length) {
-    const stay = chain.added ? '' : ' How long is not said: that takes its legs alone (dyno run --legs), and two trials of each that the host let be.';
+    const stay = chain.added ? '' : ' Its length is not known: that needs its legs measured alone (dyno run --legs), and two undisturbed trials of each.';
     found.push(
-      el('p', {}, 'Bridged by ', foreign(programs.join(', ')), `, which nobody looks into: its stay is known from outside alone.${stay}`),
+      el('p', {}, 'Bridged by ', foreign(programs.join(', ')), `, which Dyno cannot look into: its residence time is known only from outside.${stay}`),
     );
   }
   if (chain.added) {
     const { added } = chain;
-    const what = programs.length ? 'Residence, from outside (the chain less the sum of its legs alone)' : 'Added to the sum of its legs alone';
+    const what = programs.length ? 'Residence, from outside (the chain minus the sum of its legs alone)' : 'Added to the sum of its legs alone';
     found.push(
       el('p', {}, `${what}: p50 ${timeEstimate(added.p50_ns)}, mean ${timeEstimate(added.mean_ns)}; ${count(added.trials)} trials.`),
     );
   }
   if (chain.least_ns < 0) {
-    const text = `The smallest part is -${duration(-chain.least_ns)}: no more than the clocks of the hosts may be wrong by, or notes of different messages were put together.`;
+    const text = `The smallest part is -${duration(-chain.least_ns)}: within the error of the hosts' clocks, or records of different messages were combined.`;
     found.push(el('p', { class: 'bad' }, text));
   }
   const lost = chain.legs.filter((leg) => leg.lost > 0);
   for (const leg of lost) {
-    const late = leg.back && leg.number === 1 ? ', or they came later than is waited for' : '';
+    const late = leg.back && leg.number === 1 ? ', or they arrived after the drain' : '';
     found.push(
       el('p', { class: 'bad' }, `Leg ${leg.number} (`, foreign(leg.stack), `)${leg.back ? ' back' : ''} lost ${count(leg.lost)} of ${count(leg.sent)}${late}.`),
     );
@@ -104,10 +104,10 @@ function drawn({ parts, messages }) {
     ? [
         'The tail comes from ',
         el('strong', {}, foreign(partName(tail.part))),
-        `: ${duration(tail.ns)} more than around the median, ${share(tail.share)} of what the way grew.`,
+        `: ${duration(tail.ns)} more than around the median, ${share(tail.share)} of the growth of the whole way.`,
       ]
     : few
-      ? 'Trials have too few messages to say where the slowest lost their time.'
+      ? 'The trials have too few messages to show where the slowest ones lost their time.'
       : 'The slowest messages took no longer than those around the median.';
   return [el('p', {}, text), el('div', { class: 'ways' }, rows), el('p', { class: 'note' }, `Of ${count(messages)} messages whose whole way is known.`)];
 }
@@ -121,7 +121,7 @@ function table(parts) {
   const mean = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] === null ? NONE : duration(part[key])) });
   return tableOf({
     name: 'parts',
-    caption: 'The parts of the way, there and back',
+    caption: 'Parts of the way, in both directions',
     rows: parts.map((part, n) => ({ part, n })),
     columns: [
       {

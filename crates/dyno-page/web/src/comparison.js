@@ -67,7 +67,7 @@ function one({ base, new: newer, compare }, at, store, open) {
       ? el(
           'p',
           { class: 'bad' },
-          'The floor moved: ',
+          'The floor changed: ',
           name(compare.moved_floor.stack),
           ` ×${sig3(compare.moved_floor.ratio)}.`,
         )
@@ -83,7 +83,7 @@ function one({ base, new: newer, compare }, at, store, open) {
 function wordOf(row) {
   const sure = row.verdict === 'lower' || row.verdict === 'higher';
   if (sure) return row.text ?? row.verdict;
-  return { 'machine-moved': 'undecided, the machine moved', 'left-out': 'left out' }[row.verdict] ?? row.verdict;
+  return { 'machine-moved': 'undecided, the machine changed', 'left-out': 'left out' }[row.verdict] ?? row.verdict;
 }
 
 /** How often each is said, changes first. */
@@ -105,9 +105,9 @@ function toneOf(row) {
 }
 
 function captionOf(compare) {
-  const parts = ['New over base, with the interval of the ratio'];
+  const parts = ['New divided by base, with the interval of the ratio'];
   if (compare.paired) parts.push('trials in pairs');
-  if (Number.isFinite(compare.confidence)) parts.push(`${sig3(100 * compare.confidence)} % sure over the whole table`);
+  if (Number.isFinite(compare.confidence)) parts.push(`${sig3(100 * compare.confidence)} % confidence over the whole table`);
   if (Number.isFinite(compare.margin)) parts.push(`“same” is within ${sig3(100 * compare.margin)} %`);
   return parts.join('; ');
 }
@@ -194,7 +194,7 @@ function find(model, run, cell) {
 
 function differences(all) {
   if (all.length === 0)
-    return el('p', { class: 'hint' }, 'Nothing that was recorded of the two runs differs but their trials.');
+    return el('p', { class: 'hint' }, 'No recorded property of the two runs differs, except for their trials.');
   return tableOf({
     name: 'differences',
     caption: 'What differs between the two runs',

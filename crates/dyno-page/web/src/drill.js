@@ -59,7 +59,7 @@ export function drill(dialog, plots, store, context) {
       troubles(cell),
       section('Figures', metricsTable(cell), facts(cell)),
       drawn.length
-        ? section('Shape and course', el('div', { class: 'grid' }, drawn.map((f) => f.element)))
+        ? section('Distribution and course over time', el('div', { class: 'grid' }, drawn.map((f) => f.element)))
         : null,
       way(cell),
       section('Trials', trialsTable(cell, view)),
@@ -130,7 +130,7 @@ function troubles(cell) {
   const say = (...content) => items.push(el('li', {}, ...content));
   const faster = (stacks) => `${stacks.join(', ')} ${stacks.length > 1 ? 'are' : 'is'} faster.`;
   for (const f of e.failures ?? []) {
-    const printed = f.stderr?.length ? fold('What it printed', el('pre', {}, f.stderr.join('\n'))) : null;
+    const printed = f.stderr?.length ? fold('Its output', el('pre', {}, f.stderr.join('\n'))) : null;
     const what = `✕ ${f.count} failed: ${f.kind} in ${f.step}: `;
     items.push(el('li', { class: 'bad' }, what, foreign(f.message), printed));
   }
@@ -139,14 +139,14 @@ function troubles(cell) {
     say(`One-way times are not shown: the hosts' clocks may be apart by ${duration(e.clock_bound_ns)}.`);
   }
   for (const d of e.disturbances ?? []) say(`Disturbed (${d.trials}): `, foreign(d.text));
-  if (e.all_disturbed) say('Every trial was disturbed; so all are used.');
+  if (e.all_disturbed) say('Every trial was disturbed, so all are used.');
   if (e.floor?.why_none) say(`No × floor: ${e.floor.why_none}.`);
   if (e.floor?.undercut_by?.length) {
-    say(`${e.floor.stack} is a reference and no floor here: ${faster(e.floor.undercut_by)}`);
+    say(`${e.floor.stack} is only a reference here and not a floor: ${faster(e.floor.undercut_by)}`);
   }
-  if (e.undercut_by?.length) say(`A reference and no floor here: ${faster(e.undercut_by)}`);
+  if (e.undercut_by?.length) say(`Only a reference here and not a floor: ${faster(e.undercut_by)}`);
   for (const w of e.warnings ?? []) say(`Warning (${w.trials}): `, foreign(w.text));
-  return items.length ? section('What to know first', el('ul', { class: 'troubles' }, items)) : null;
+  return items.length ? section('Warnings', el('ul', { class: 'troubles' }, items)) : null;
 }
 
 function metricsTable({ e }) {

@@ -234,7 +234,7 @@ export class Figure {
     try {
       await run();
     } catch (error) {
-      this.fail('That did not work', error);
+      this.fail('Saving failed', error);
     }
   }
 
@@ -245,7 +245,7 @@ export class Figure {
 
   fail(what, error) {
     console.error(`${this.plot.id}: ${what}`, error);
-    this.say(`${what}: ${error.message}. Its data may still be had as a table or CSV.`);
+    this.say(`${what}: ${error.message}. Its data is still available as a table or CSV.`);
   }
 
   /** Frees the drawing. */
@@ -285,7 +285,7 @@ export function figures(section, plots, store, context) {
       else missing.push(figure.plot.title);
     }
     for (const figure of all) if (!figure.element.hidden) figure.reserve();
-    refill(absent, missing.length ? `Without anything to show in this selection: ${missing.join(', ')}.` : '');
+    refill(absent, missing.length ? `Plots without data in this selection: ${missing.join(', ')}.` : '');
   }
   store.watch(update);
 

@@ -35,7 +35,7 @@ class Unable extends Error {}
 /** The text of data that a large page carries compressed: base64 of what is deflated with zlib's header. */
 async function unpack(text) {
   if (typeof DecompressionStream === 'undefined') {
-    throw new Unable('this browser cannot unpack it, a newer one can; the answers below are whole');
+    throw new Unable('this browser is too old to unpack it; the answers below are complete');
   }
   const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -50,7 +50,7 @@ async function main() {
     const data = document.getElementById('dyno-data');
     doc = parse(data.dataset.encoding ? await unpack(data.textContent) : data.textContent);
   } catch (error) {
-    const advice = error instanceof Unable ? '' : ' Make the page anew with `dyno report`.';
+    const advice = error instanceof Unable ? '' : ' Make the report again with `dyno report`.';
     const said = `The data of this page cannot be shown: ${error.message}.${advice}`;
     top.append(el('p', { class: 'notice', role: 'alert' }, said));
     return;
@@ -210,7 +210,7 @@ function address(store, dialog) {
   window.addEventListener('hashchange', () => {
     if (!location.hash.includes('=') && location.hash.length > 1) return;
     store.set(stateOf(location.hash, store.model));
-    announce('Selection of the address taken over');
+    announce('Selection taken from the address');
     show();
   });
   show();

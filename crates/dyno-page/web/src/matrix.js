@@ -131,7 +131,7 @@ function columnsOf(view, open) {
     {
       key: 'trials',
       title: 'Trials',
-      help: 'those that count, and what became of the others',
+      help: 'those that count, and the others by outcome',
       class: 'trials',
       cell: (c) => trialsCell(c.e),
       sort: (c) => c.e.failed_trials * 1e6 + (c.e.disturbed_trials ?? 0),

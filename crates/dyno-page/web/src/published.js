@@ -31,7 +31,7 @@ export function published(section, store, open) {
     const rows = figuresOf(view);
     table.fill({
       rows,
-      caption: 'Published figures beside those of this page; other hardware, other versions',
+      caption: 'Published figures beside the figures of this report; hardware and versions differ',
       columns: columnsOf(rows, view, open),
     });
   });
@@ -117,7 +117,7 @@ function study(s, at) {
     ),
     s.flaws?.length
       ? [
-          el('h4', {}, 'What is known to be wrong or left open'),
+          el('h4', {}, 'Known errors and open questions'),
           el(
             'ul',
             { class: 'flaws' },

@@ -24,8 +24,8 @@ function card(run) {
     { class: 'run' },
     el('h3', {}, name(run.name), run.name === r.id ? null : [' · ', name(r.id)]),
     el('p', { class: 'title' }, foreign(r.suite), ': ', foreign(r.title)),
-    run.running ? el('p', { class: 'hint' }, 'A runner still writes this run.') : null,
-    list('What could not be read of it', run.problems, 'bad'),
+    run.running ? el('p', { class: 'hint' }, 'This run is still in progress.') : null,
+    list('Parts that could not be read', run.problems, 'bad'),
     pairs([
       ['Began', instant(r.started_unix_ms)],
       ['Testbed', foreign(r.testbed)],
@@ -50,7 +50,7 @@ function trialsText(t) {
 }
 
 function againstText(a) {
-  if (a.kind === 'same') return 'the same once more';
+  if (a.kind === 'same') return 'the same experiment again';
   return a.kind === 'stack' ? name(a.name) : foreign(`${a.program} (${a.version})`);
 }
 
@@ -81,7 +81,7 @@ export function environment(run) {
     ],
     ['Dyno', `${e.dyno_version ?? ''} (${e.build_profile ?? ''})`],
     [
-      'The bare machine',
+      'The idle host before the run',
       bare
         ? [
             `others used ${share(bare.foreign_share)} of its CPUs`,
@@ -101,7 +101,7 @@ function adapters(all) {
   if (all.length === 0) return null;
   const table = tableOf({
     name: 'adapters',
-    caption: 'Adapters and the libraries that they loaded',
+    caption: 'Adapters and their loaded libraries',
     limit: 40,
     rows: all,
     columns: [
@@ -116,7 +116,7 @@ function refused(all) {
   if (all.length === 0) return null;
   const table = tableOf({
     name: 'refused',
-    caption: 'What the suite asks for and the stack cannot do',
+    caption: 'Experiments of the suite that the stack cannot do',
     limit: 60,
     tall: true,
     rows: all,

@@ -68,7 +68,7 @@ export class DataTable {
     this.more = el('p', { class: 'more' });
     this.legend = explain ? el('dl', { class: 'pairs' }) : null;
     const legend =
-      explain && el('details', { class: 'columns' }, el('summary', {}, 'What the columns say'), this.legend);
+      explain && el('details', { class: 'columns' }, el('summary', {}, 'Meaning of the columns'), this.legend);
     this.element = el('div', { class: 'table-block' }, this.wrap, this.more, legend);
   }
 

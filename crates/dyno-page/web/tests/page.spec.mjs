@@ -23,7 +23,7 @@ async function savedBy(tab, button) {
 
 test('the answer stands on top in words and in one table', async ({ page: tab }) => {
   const trouble = await open(tab, 'rich');
-  await expect(tab.locator('#answers .sentences li').first()).toContainText(/fastest|cannot be told apart/);
+  await expect(tab.locator('#answers .sentences li').first()).toContainText(/fastest|cannot be distinguished/);
   const table = tab.locator('#answers table').first();
   await expect(table.locator('thead')).toContainText('× floor');
   await expect(table.locator('tbody tr').first()).toContainText(/\d \[\d.*\]/);

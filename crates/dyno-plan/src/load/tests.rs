@@ -252,8 +252,8 @@ fn floods_of_more_participants_than_cpus_are_named() {
     assert_eq!(
         said(2),
         [
-            "1 of 2 experiments flood with more participants than CPUs (up to 4 on 2): all of them are busy at \
-             once, and the rates are those of shared CPUs"
+            "1 of 2 experiments flood with more participants than CPUs (up to 4 on 2): all \
+             participants are busy at once, so the rates are those of shared CPUs"
         ]
     );
     assert_eq!(said(4), [""; 0]);
@@ -270,8 +270,8 @@ fn namespaces_share_the_cpus_of_one_machine() {
     assert_eq!(
         line,
         [
-            "1 of 1 experiments have up to 4 participants on hosts that share 2 CPUs: latencies hold waits for a \
-             CPU that hosts of their own would not have"
+            "1 of 1 experiments have up to 4 participants on hosts that share 2 CPUs: latencies \
+             include waits for a CPU, which separate hosts would not have"
         ]
     );
 }

@@ -163,7 +163,7 @@ fn a_chain_that_cannot_be_one_is_refused_while_it_is_read() {
     );
     refused(
         &format!("{}wait = \"callback\"\n{}", leg("pipe"), leg("tcp")),
-        "pipe cannot wait by callback, only by spin, block",
+        "pipe does not support wait callback, only spin, block",
     );
     refused(
         &format!("{}placement = \"host\"\n{}", leg("pipe"), leg("tcp")),
@@ -238,12 +238,12 @@ fn what_a_leg_cannot_do_is_refused_with_its_name() {
     );
     assert_says(
         &reason(&own, "workload = \"ping-pong\"\nwait = \"spin\""),
-        "every leg of mine has a wait of its own, the last one block",
+        "every leg of mine has its own wait; the last leg has block",
     );
     let one_thread = format!("{pipe_tcp}[gateway]\nthreads = \"one\"\n");
     assert_says(
         &reason(&one_thread, "workload = \"ping-pong\""),
-        "gateway 1 has one thread for all that it reads, which must poll, and pipe waits by block",
+        "gateway 1 reads all its channels in one thread, which must poll, but pipe has wait block",
     );
 }
 
@@ -286,7 +286,7 @@ fn a_chain_over_hosts_needs_as_many() {
     };
     assert_says(
         &refusal_of(on("of-2")),
-        "mine leads over 3 hosts, and the testbed has 2",
+        "mine needs 3 hosts, and the testbed has 2",
     );
     let plan = on("of-3").unwrap();
     let experiment = plan.experiments.iter().find(|e| e.stack == "mine").unwrap();
@@ -393,8 +393,7 @@ fn each_leg_of_a_bridged_chain_alone_is_between_its_two_participants() {
     // The leg alone is the stack as its own file has it.
     let alone = plan.stacks.get("udp").unwrap();
     assert!(!alone.options.contains_key("rcvbuf"), "{alone:#?}");
-    let said =
-        "leg 2 of mine is measured alone as udp has it in its own file, without rcvbuf = 4096";
+    let said = "leg 2 of mine is measured alone with the settings of udp in its own file, without rcvbuf = 4096";
     assert!(
         plan.warnings.iter().any(|w| w == said),
         "{:?}",
@@ -427,7 +426,7 @@ fn what_a_program_cannot_bridge_is_refused() {
         Ok(plan) => plan.refused.iter().map(|r| r.reason.to_string()).collect(),
         Err(e) => e.to_string(),
     };
-    assert!(text.contains("behind which a sender cannot see"), "{text}");
+    assert!(text.contains("so a sender cannot see"), "{text}");
     // A program that is missing is said before anything runs.
     let mut facts = facts();
     facts.missing_programs.insert("bridged".into());

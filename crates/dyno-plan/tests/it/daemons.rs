@@ -79,7 +79,7 @@ fn mistakes_are_refused_with_what_to_write() {
         ),
         (
             daemon("leaves = [\"{session*2}\"]"),
-            "which is no whole number",
+            "which is not a whole number",
         ),
         (
             refused(

@@ -146,12 +146,12 @@ fn mistakes_are_said_each_with_its_place() {
     refused(
         "workload = \"stream\"",
         &[CONTROL],
-        &["`workload` stands beside flows that have their own"],
+        &["`workload` is set for the experiment, but flows have their own"],
     );
     refused(
         "payload = \"8 kB\"",
         &[CONTROL],
-        &["`payload` stands in the flow and in its experiment"],
+        &["`payload` is set in the flow and in its experiment"],
     );
     let both = format!("{CONTROL}\nrate = \"1 kHz\"");
     refused(
@@ -160,12 +160,12 @@ fn mistakes_are_said_each_with_its_place() {
         &["the pace is given as a rate and as a cycle"],
     );
     let own = format!("{CONTROL}\nwindow = \"1 s\"");
-    refused("", &[&own], &["`window` is not of one flow alone"]);
+    refused("", &[&own], &["`window` cannot be set for a single flow"]);
     refused("messages = 100", &[CONTROL], &["write `window`"]);
     let matrix = "[experiment.matrix]\nrate = [\"1 kHz\"]";
-    refused(matrix, &[CAMERA], &["`rate` is no factor of all flows"]);
+    refused(matrix, &[CAMERA], &["`rate` is not a factor of all flows"]);
     let start = "name = \"a\"\nworkload = \"first-message\"";
-    refused("", &[start], &["a first-message is no flow"]);
+    refused("", &[start], &["a first-message cannot be a flow"]);
     let unknown = format!("{CONTROL}\ncycel = \"1 ms\"");
     refused("", &[&unknown], &["`cycel`", "did you mean `cycle`"]);
     let wide = format!("{CONTROL}\njitter = \"1 ms\"");
@@ -185,7 +185,7 @@ fn mistakes_are_said_each_with_its_place() {
         &["a ping-pong has no `jitter`"],
     );
     let listed = text("", &[CONTROL]).replace("cpus = \"none\"", "cpus = [0, 1]");
-    assert!(refusal_of(plan_text(&listed)).contains("flows have no list of CPUs"));
+    assert!(refusal_of(plan_text(&listed)).contains("flows cannot have a list of CPUs"));
 }
 
 #[test]
@@ -238,13 +238,13 @@ fn a_flow_may_read_what_another_one_sends() {
     refused(
         "",
         &[CONTROL, &paced],
-        &["`rate` is of the flow that sends"],
+        &["`rate` belongs to the flow that sends"],
     );
     let deaf = format!("{CONTROL}\nreaders = 2\n");
     refused(
         "",
         &[&deaf],
-        &["`readers` is of a flow that reads another one"],
+        &["`readers` belongs to a flow that reads another one"],
     );
     let second = SLOW.replace("slow", "second").replace("control", "slow");
     refused(

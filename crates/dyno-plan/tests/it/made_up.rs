@@ -24,7 +24,7 @@ fn suites_set_a_factor_that_the_planner_does_not_know() {
         let matrix = ONE.replace("made_up", "[experiment.matrix]\nmade_up");
         let refused = refusal_of(plan_text(&suite(&matrix)));
         assert!(
-            refused.contains("`made_up` is no factor of a matrix"),
+            refused.contains("`made_up` is not a factor of a matrix"),
             "{refused}"
         );
     });

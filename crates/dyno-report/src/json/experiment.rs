@@ -98,7 +98,7 @@ pub(super) struct Experiment<'a> {
     warnings: Vec<Remark<'a, Warning>>,
 }
 
-/// What a round trip is made of, at the probes' cost.
+/// Parts of a round trip, estimated from the probes.
 #[derive(Serialize)]
 struct MadeOfJson {
     wake_ups: f64,

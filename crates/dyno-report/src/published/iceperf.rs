@@ -16,7 +16,7 @@ const KB: u64 = 1024;
 pub struct Iceperf {
     /// Where the figures come from.
     pub source: Source,
-    /// What is known to be wrong or left open.
+    /// Known errors and open questions.
     #[serde(default, rename = "flaw")]
     pub flaws: Vec<Flaw>,
     /// All tables.
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Printed {
         match text.parse() {
             Ok(value) if f64::is_finite(value) => Ok(Printed { text, value }),
             _ => Err(serde::de::Error::custom(format!(
-                "{text:?} is no figure; write a number as it was printed, in quotes"
+                "{text:?} is not a figure; write a number as it was printed, in quotes"
             ))),
         }
     }

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 pub struct L4re {
     /// Where the figures come from.
     pub source: Source,
-    /// What is known to be wrong or left open.
+    /// Known errors and open questions.
     pub flaws: Vec<Flaw>,
     /// Every row, in the page's order.
     pub processors: Vec<Processor>,

@@ -14,7 +14,7 @@ pub struct PrintedTables {
     pub title: String,
     /// Which version of it.
     pub place: String,
-    /// What is known to be wrong or left open.
+    /// Known errors and open questions.
     pub flaws: Vec<Flaw>,
     /// The rows of each table by its name in the file, as cells without marks of emphasis.
     tables: BTreeMap<String, Vec<Vec<String>>>,

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 pub struct Study {
     /// Where the figures come from.
     pub source: Source,
-    /// What is known to be wrong or left open.
+    /// Known errors and open questions.
     #[serde(default, rename = "flaw")]
     pub flaws: Vec<Flaw>,
     /// The message types.
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for Figure {
             Printed::Number(v) => Ok(Figure(Some(v))),
             Printed::Text(text) if text == "-" => Ok(Figure(None)),
             Printed::Text(text) => Err(serde::de::Error::custom(format!(
-                "{text:?} is no figure; write a number, or \"-\" where there is none"
+                "{text:?} is not a figure; write a number, or \"-\" where there is none"
             ))),
         }
     }
@@ -247,7 +247,7 @@ impl<'de> Deserialize<'de> for Place {
         let text = String::deserialize(deserializer)?;
         let wrong = || {
             serde::de::Error::custom(format!(
-                "{text:?} is no column; write for example \"C1-1\" or \"D3-1\""
+                "{text:?} is not a column; write for example \"C1-1\" or \"D3-1\""
             ))
         };
         let placement = match text.get(..1) {

@@ -50,7 +50,7 @@ pub(super) fn configurations(table: &Table<'_>) -> Vec<String> {
                 .map(|(key, value)| format!("{key} = {value}"));
             let options: Vec<String> = options.collect();
             Some(match options.is_empty() {
-                true => format!("{name} (as it comes)"),
+                true => format!("{name} (default settings)"),
                 false => format!("{name} ({})", options.join(", ")),
             })
         });
@@ -238,8 +238,8 @@ fn absence(cell: &Cell<'_>, reasons: &mut Reasons) -> String {
             let mut codes = reasons.failures(e);
             if let Some(bound) = e.clock_bound.filter(|_| is_blurred(e, Metric::Service)) {
                 let reason = format!(
-                    "one way is not resolvable: the clocks of its hosts are known to within {bound} only, more than \
-                     a tenth of the median"
+                    "one way cannot be resolved: the clocks of its hosts are known only to within \
+                     {bound}, more than a tenth of the median"
                 );
                 codes.push_str(&reasons.code(reason));
             }

@@ -46,7 +46,7 @@ impl Entry<'_> {
             && latency_ns(&response.value) > HELD_UP * self.ns()[1]
         {
             text.push_str(&format!(
-                " (its sender is held up: response {})",
+                " (its sender is delayed: response {})",
                 figure(response)
             ));
         }
@@ -112,7 +112,10 @@ fn sentence(
         }
     }
     for entry in &lossy {
-        text.push_str(&format!("; not compared, since it drops: {}", entry.text()));
+        text.push_str(&format!(
+            "; not compared, because messages are dropped: {}",
+            entry.text()
+        ));
     }
     text.push('.');
     if let Some(paper) = in_paper(&entries, all_apart) {
@@ -229,7 +232,9 @@ fn in_paper(entries: &[Entry<'_>], all_apart: bool) -> Option<String> {
         .collect();
     let verdict = match (contradictions.as_slice(), all_apart) {
         ([], true) => "the same order".to_owned(),
-        ([], false) => "no contradiction, but what ≈ joins cannot be told apart here".to_owned(),
+        ([], false) => {
+            "no contradiction, but stacks joined by ≈ cannot be distinguished here".to_owned()
+        }
         (several, _) => format!("another order here: {}", several.join(", ")),
     };
     let reliable: Vec<&str> = known

@@ -41,8 +41,8 @@ impl CarryOverSummary {
         } = self;
         if self.findings.is_empty() {
             let text = format!(
-                "what ran before made no difference that {trials} trials in random order show ({suspects} suspects, \
-                 5 % over all of them, p {})",
+                "earlier trials had no influence that {trials} trials in random order show \
+                 ({suspects} possible influences tested at 5 % in total, p {})",
                 chance(self.p)
             );
             return (text, Vec::new());
@@ -69,8 +69,7 @@ impl CarryOverSummary {
             )
         };
         (
-            "what ran before a trial made a difference, so these trials are not independent:"
-                .into(),
+            "earlier trials influenced later ones, so these trials are not independent:".into(),
             self.findings.iter().map(line).collect(),
         )
     }

@@ -55,8 +55,9 @@ fn a_loss_stands_with_the_full_buffer_that_caused_it() {
     let n = 300 * run.trials.len();
     let table = show(&run, Format::Table);
     let cause = format!(
-        "on here, {n} datagrams found a full receive buffer: receive buffer 208 KiB, message 1 MB; the stack asks \
-         for none of its own: raise net.core.rmem_default, or set the stack's option"
+        "on here, {n} datagrams found a full receive buffer: receive buffer 208 KiB, message 1 MB; the \
+         stack asks for no buffer size: raise net.core.rmem_default, or set the option of the \
+         stack"
     );
     assert!(table.contains(&cause), "{table}");
     // Neither what came after the receivers had ended nor what was sent again is a cause.

@@ -74,7 +74,7 @@ fn a_bound_stands_with_the_figures_or_in_their_place() {
     assert!(!row("udp").contains("unresolved"), "{text}");
     for line in [
         "one-way latencies between hosts: clocks known to ±9.00 µs",
-        "one-way not resolvable here: the bound on the clocks is more than a tenth of the median:",
+        "one-way latency cannot be resolved here, because the bound on the clocks is more than a tenth of the median:",
         "one-way, tcp: clocks known to ±25.0 µs; round trip p50 213 µs",
         "linuxptp says: rear: port SLAVE, offset from the master -12 ns",
     ] {

@@ -100,7 +100,7 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     assert_eq!(counts.collect::<Vec<_>>(), expected);
     assert_eq!((rates.p, rates.odd()), (1.0, None));
     assert!(
-        text.contains("of 20; chance alone spreads them so (p = 1.00"),
+        text.contains("of 20; chance alone explains the differences (p = 1.00"),
         "{text}"
     );
     // Both directions: of two, whichever comes first.
@@ -310,7 +310,7 @@ fn what_does_not_go_with_the_modes_is_not_named() {
     assert_eq!(cause(&first(b)), None);
     let (b, _) = bimodal(12, |trial, block| (trial + 3 * block) % 7 < 3);
     let text = text(b);
-    assert!(text.contains("nothing that was recorded"), "{text}");
+    assert!(text.contains("no recorded quantity"), "{text}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_trial_that_was_measured_anew_in_between_or_is_gone_is_not_averaged_in() {
     let e = &light(&run, read).experiments[0];
     assert_eq!((e.trials.completed, e.trials.failed), (3, 2));
     let reasons: Vec<String> = e.failures.iter().map(|f| f.cause.to_string()).collect();
-    let anew = "it was measured anew while the run was read";
+    let anew = "it was measured again while Dyno read the run";
     assert_eq!(reasons, [anew, "it is gone"]);
     let kind = FailedAs::Unreadable;
     assert!(e.failures.iter().all(|f| f.kind == kind));

@@ -63,7 +63,7 @@ fn rows_of_different_machines_are_told_apart_and_not_ordered_by_speed() {
     assert_eq!(rows.len(), 4, "{text}");
     assert!(rows[..2].iter().all(|r| r.contains("aa-fast")), "{text}");
     assert!(
-        text.contains("rows of different ones are not compared"),
+        text.contains("rows from different machines are not compared"),
         "{text}"
     );
     let document = render(&summary(&run), Format::Json, &RenderOptions::default());

@@ -97,7 +97,10 @@ fn a_leg_alone_is_marked_and_stands_beside_its_chain_only_under_the_same_conditi
         );
         assert!(text.contains("| pipe (leg) |"), "{text}");
         assert!(text.contains("(leg): one leg of a chain alone."), "{text}");
-        assert!(text.contains("part holds the sleep"), "{text}");
+        assert!(
+            text.contains("wait counts for the leg that leads to the echo"),
+            "{text}"
+        );
         let of = |title: &str| {
             let table = text.split(title).nth(1).unwrap();
             table.split("\n#").next().unwrap().to_owned()
@@ -224,7 +227,7 @@ fn figures_with_the_disturbed_trials_stand_beside_those_without() {
     assert_eq!(counted.n, 2_500);
     let text = table(&s);
     assert!(
-        text.contains("with the disturbed trials these quantiles would be others"),
+        text.contains("including the disturbed trials would change these quantiles"),
         "{text}"
     );
     let json: serde_json::Value =

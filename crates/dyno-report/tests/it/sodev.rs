@@ -35,7 +35,7 @@ fn summarised() -> &'static Summary {
             "timer-guest",
             "fail",
             "90.0 µs [90.0 µs, ∞]",
-            "one is enough",
+            "one such sample is enough",
         );
         summary.requirements = vec![
             requirement("between machines below 2 ms", None, vec![border]),
@@ -133,7 +133,7 @@ fn each_requirement_has_a_verdict_and_its_source_or_that_there_is_none() {
     );
     assert_eq!(of("not run"), ["–", "–", "–", "no source"]);
     assert!(
-        text.contains("worst case, guest: fail: one is enough"),
+        text.contains("worst case, guest: fail: one such sample is enough"),
         "{text}"
     );
 }

@@ -98,8 +98,8 @@ pub enum SshError {
     },
     /// Its shell does not do what a shell must.
     #[error(
-        "host {host} answered {said:?} where its machine was asked for; it needs a POSIX shell, which must \
-         print nothing of its own when it is not interactive"
+        "host {host} answered {said:?} when asked for its machine type; it needs a POSIX shell \
+         that prints nothing by itself when it is not interactive"
     )]
     Shell {
         /// The host's name in the testbed.
@@ -404,7 +404,7 @@ fn see_cpus(keeper: &mut Keeper, host: &str, wanted: &BTreeSet<u32>) -> Result<(
     let has = match parse_set(&there) {
         Ok(has) => has,
         Err(e) => {
-            let said = format!("{there:?} are no CPUs: {}", e.reason);
+            let said = format!("{there:?} are not CPUs: {}", e.reason);
             return Err(SshError::Agent { host, said });
         }
     };

@@ -73,7 +73,9 @@ impl Kernel {
             ))
         })?;
         let version = version(&path).ok_or_else(|| {
-            unfit("its name is not vmlinuz-VERSION, so nothing tells where its modules are".into())
+            unfit(
+                "its name is not vmlinuz-VERSION, so Dyno cannot tell where its modules are".into(),
+            )
         })?;
         let named = |part: &Path| Ok(part.to_owned());
         let modules = match machine.kernel {

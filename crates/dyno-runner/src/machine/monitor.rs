@@ -83,7 +83,7 @@ impl Monitor {
                 host: host.to_owned(),
                 asked: format!("{} MiB of memory", machine.memory_bytes >> 20),
                 there: format!(
-                    "its image alone has {} MiB, twice while it is unpacked",
+                    "its image alone needs {} MiB, and twice as much while it is unpacked",
                     image.bytes >> 20
                 ),
                 advice: format!("write `memory = \"{} MiB\"` or more", (needed >> 20) + 1),
@@ -260,7 +260,7 @@ pub(crate) fn check(testbed: &Testbed) -> Result<(), MachineError> {
         if let Some(cpu) = machine.pinned.iter().find(|cpu| !cpus.contains(cpu)) {
             return Err(too_large(
                 format!("CPU {cpu}"),
-                format!("this process may use {cpus:?}"),
+                format!("this process may only use {cpus:?}"),
                 "write others in `pinned`".into(),
             ));
         }

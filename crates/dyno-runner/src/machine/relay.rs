@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// line on standard error tells how.
 pub fn relay(socket: &str, start: &str) -> ExitCode {
     let Ok(socket) = socket.parse() else {
-        eprintln!("{socket:?} is no number of a descriptor");
+        eprintln!("{socket:?} is not the number of a descriptor");
         return ExitCode::FAILURE;
     };
     // SAFETY: the runner made this descriptor for this process alone, which nothing else here knows of.

@@ -38,7 +38,7 @@ pub(super) fn difference(one: &Plan, other: &Plan) -> Option<String> {
         && a != b
     {
         return Some(format!(
-            "the first was dealt out to {a} parts, the second to {b}"
+            "the first was divided into {a} parts, the second into {b}"
         ));
     }
     let (a, b) = (essence(one), essence(other));
@@ -67,7 +67,9 @@ pub(super) fn difference(one: &Plan, other: &Plan) -> Option<String> {
     let mut pairs = a.experiments.iter().zip(&b.experiments);
     if let Some((x, y)) = pairs.find(|(x, y)| x != y) {
         return Some(match (label(x), label(y)) {
-            (x, y) if x != y => format!("the first has {x} where the second has {y}"),
+            (x, y) if x != y => {
+                format!("the first has {x} and the second has {y} in the same place")
+            }
             (label, _) => format!("the settings of {label} differ"),
         });
     }

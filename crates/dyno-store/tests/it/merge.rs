@@ -167,7 +167,7 @@ fn what_is_not_of_one_plan_is_refused_with_the_difference() {
         (|m| m.plan.experiments[2].trials += 1, "the settings of"),
         (
             |m| m.plan.experiments[2].stack = "floor-futex".into(),
-            "where the second has",
+            "and the second has",
         ),
         (
             |m| {
@@ -179,7 +179,7 @@ fn what_is_not_of_one_plan_is_refused_with_the_difference() {
         (|m| m.plan.repeats = 0, "--repeats"),
         (
             |m| m.plan.shard.as_mut().unwrap().count = 4,
-            "the first was dealt out to 3 parts, the second to 4",
+            "the first was divided into 3 parts, the second into 4",
         ),
     ];
     for (change, text) in changes {

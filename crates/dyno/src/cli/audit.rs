@@ -11,22 +11,22 @@ use std::path::PathBuf;
 pub(crate) enum AuditFormat {
     /// For the terminal.
     Table,
-    /// Tables for a page of documentation.
+    /// Markdown tables for documentation.
     Markdown,
     /// For programs (docs/reference/audit-json.md).
     Json,
-    /// One page with the source's tables, each cell marked.
+    /// One HTML page with the tables of the source, each cell marked.
     Html,
 }
 
 /// The verdict from which on a finding ends the command with code 9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOnVerdict {
-    /// No measurement gives such a figure.
+    /// No measurement can give this figure.
     Impossible,
     /// Figures contradict each other, or worse.
     Inconsistent,
-    /// A figure is something else than it is called, or worse.
+    /// A figure is not what its name says, or worse.
     NotWhatItIsCalled,
     /// The source does not say enough, or worse.
     CannotBeKnown,
@@ -46,7 +46,7 @@ impl From<FailOnVerdict> for Verdict {
 /// How the output of another tool is read.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// The tool that printed the outputs; recognised by their first lines when left out.
+    /// The tool that printed the outputs [default: recognised by the first lines].
     #[arg(long, value_name = "TOOL", value_parser = tool)]
     pub(crate) tool: Option<Tool>,
 }
@@ -54,40 +54,41 @@ pub(crate) struct OutputArgs {
 /// `dyno audit`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-A source is a statement file (docs/reference/statements.md), the output of a tool as it is, or a stored run. \
-Every figure is checked by arithmetic; each finding has a verdict and its calculation:
-  impossible              no measurement whatever gives this figure
+A source is a statement file (docs/reference/statements.md), the unchanged output of a tool, or a \
+stored run. Dyno checks every figure by arithmetic. Each finding has a verdict and its \
+calculation:
+  impossible              no measurement can give this figure
   inconsistent            figures of the source contradict each other
-  not what it is called   it is a figure of something else than its name says
-  cannot be known         what the source says is not enough
-  no objection found      arithmetic allows it (shown with --all)
+  not what it is called   the figure measures something other than its name says
+  cannot be known         the source does not say enough
+  no objection found      arithmetic allows the figure (shown with --all)
 
   dyno audit published/s-core-2025.toml
   dyno audit results.json --fail-on impossible
   dyno audit published/*.toml --format html -o audit.html
-  dyno audit published/iceperf-2020.toml --measure      what this machine gives beside the claims")]
+  dyno audit published/iceperf-2020.toml --measure      claims beside values measured here")]
 pub(crate) struct AuditArgs {
     /// Statement files, outputs of tools, run directories, or `latest`.
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = AuditFormat::Table)]
     pub(crate) format: AuditFormat,
     /// Write to this file.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Every finding, and what there is no objection to.
+    /// Show every finding, also those without an objection.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Run the experiments of Dyno that a statement file names as the nearest to its figures, and set the claims beside
-    /// what they give: with conditions, ratio and what differs.
+    /// Run the experiments that a statement file names as the nearest to its figures, and show the claims beside the
+    /// measured values, with conditions, ratios and differences.
     #[arg(long, conflicts_with = "tool")]
     pub(crate) measure: bool,
     #[command(flatten)]
     pub(crate) files: FileArgs,
-    /// End with code 9 if something as bad as this, or worse, is found. Without this the code is 0 whatever was found.
+    /// End with code 9 if the audit finds this verdict or a worse one. Without this option the code is always 0.
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<FailOnVerdict>,
 }

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 /// `dyno conformance`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Each case is one behaviour that Dyno relies on, played with the real library in a process of its own, with \
-the daemons of the stack. A library that hangs or crashes fails that case, and the others go on; nothing is \
-left behind. A case that the adapter's capabilities exclude is skipped with the reason.
+Each case tests one behaviour that Dyno relies on, with the real library in its own process and with the daemons of the stack. If the \
+library hangs or crashes, that case fails and the others continue. Nothing is left behind. Cases that the capabilities of the adapter \
+exclude are skipped with a reason.
 
-  dyno conformance ./libdyno_mymw.so                     the library as it comes
+  dyno conformance ./libdyno_mymw.so                     the library with its default settings
   dyno conformance ./libdyno_mymw.so --set queue_depth=16
   dyno conformance zenoh-tcp --case replies_flow_back    one case of a stack
 
@@ -21,22 +21,22 @@ pub(crate) struct ConformanceArgs {
     /// A stack from `dyno list stacks`, or the path of an adapter's library.
     #[arg(value_name = "STACK|LIBRARY.so", add = complete::stacks())]
     pub(crate) of: String,
-    /// An option of the adapter, in the place of the stack's; may be repeated.
+    /// Override an option of the adapter; may be repeated.
     #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
     /// Only these cases, separated by commas.
     #[arg(long = "case", value_name = "A,B", value_delimiter = ',')]
     pub(crate) cases: Vec<String>,
-    /// Messages may be lost with these options, although the adapter can be reliable.
+    /// Accept lost messages with these options, although the adapter can be reliable.
     #[arg(long)]
     pub(crate) best_effort: bool,
-    /// After this long a case counts as hanging.
+    /// The time after which a case counts as hanging.
     #[arg(long, value_name = "TIME", default_value = "240 s")]
     pub(crate) limit: Nanos,
-    /// As JSON (docs/reference/conformance.md) instead of text.
+    /// Print JSON (docs/reference/conformance.md) instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress on standard error.
+    /// Print no progress on standard error.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -46,12 +46,12 @@ pub(crate) struct ConformanceArgs {
 /// `dyno new-adapter`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The folder holds NAME.c, a complete adapter over stream sockets that passes `dyno conformance` as it is, the \
-headers that it needs, and stacks/NAME.toml. docs/how-to/add-an-adapter.md explains the next steps.")]
+The folder contains NAME.c, the headers that it needs, and stacks/NAME.toml. NAME.c is a complete adapter over stream sockets, which \
+passes `dyno conformance` without changes. docs/how-to/add-an-adapter.md explains the next steps.")]
 pub(crate) struct NewAdapterArgs {
-    /// What it will be called: lower-case letters, digits and dashes.
+    /// The name of the adapter: lower-case letters, digits and dashes.
     pub(crate) name: String,
-    /// The folder to create; ./NAME when left out.
+    /// The folder to create [default: ./NAME].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) enum JudgeFormat {
     /// For the terminal.
     Table,
-    /// A GitHub table.
+    /// A Markdown table.
     Markdown,
     /// For programs (docs/reference/judge-json.md).
     Json,
@@ -40,26 +40,26 @@ pub(crate) enum FailOn {
 /// `dyno compare`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Cells of two runs belong together when they have the same factors. Where each run has one stack that \
-the other has not, these two stacks are compared.
+Dyno compares cells that have the same factors. If each run has exactly one stack that the other run lacks, Dyno compares these two \
+stacks.
 
-The heading says what differs between the two. If more than one thing does, no difference in the \
-figures can be put down to one of them. Two runs at different times also differ by what the machine \
-did in between: if the floor moved, nothing is called faster or slower. `dyno run SUITE --against …` \
-measures both sides next to each other, and `dyno compare RUN` then compares pairs of trials.
+The heading lists the differences between the two runs. If there is more than one, Dyno cannot attribute a change in the figures to any of \
+them. The machine itself may also have changed between the runs: if the floor changed, Dyno calls nothing faster or slower. `dyno run \
+SUITE --against …` interleaves both sides, and `dyno compare RUN` then compares pairs of trials.
 
-All intervals of the table hold together with the confidence asked for. Messages that were lost and trials that failed have
-rows of their own where there are any.
+All intervals of the table hold at once with the given confidence. Lost messages and failed trials
+have their own rows.
 
-What failed, was lost or was left out never makes a verdict better: a side with failed or missing trials is not called faster
-or the same, and a good verdict must also hold with the trials that the host disturbed, and without the lost messages.
+Failures, losses and omissions never improve a verdict: Dyno does not call a side with failed or
+missing trials faster or the same, and a good verdict must also hold when the disturbed trials are
+included and when the lost messages are left out.
 
-Exit codes: 0 whatever is found. With --fail-on slower: 8 where the new side is slower, delivers less, loses more or fails more
-often; 7 where nobody can tell that of a headline quantile, of the rate, of losses or of failures, unless --allow-undecided is
-given; 0 otherwise.")]
+Exit codes: 0, whatever is found. With --fail-on slower: 8 if the new side is slower, delivers less,
+loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, losses or
+failures, unless --allow-undecided is given; otherwise 0.")]
 pub(crate) struct CompareArgs {
-    /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as outputs of
-    /// other tools and set beside each other; nothing is judged of them.
+    /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as
+    /// outputs of other tools and shown side by side, without verdicts.
     #[arg(add = complete::runs(), value_name = "BASE")]
     pub(crate) base: PathBuf,
     /// The run to judge.
@@ -67,23 +67,23 @@ pub(crate) struct CompareArgs {
     pub(crate) new: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Ratios that differ from 1 by no more than this are the same.
+    /// Ratios that differ from 1 by at most this share count as the same.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
     pub(crate) margin: f64,
-    /// Confidence that all intervals of the table hold together.
+    /// The confidence that all intervals of the table hold at once.
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,
     /// The quantiles of the headline metric to compare, separated by commas.
     #[arg(long, value_name = "P,P", value_delimiter = ',', default_value = "p50,p90,p99",
           value_parser = parse_quantile)]
     pub(crate) quantiles: Vec<f64>,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if a row says so, and with 7 if that is undecided. Without this the code is 0 whatever was found.
+    /// End with code 8 if a row has this verdict, and with code 7 if that is undecided. Without this option the code is always 0.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
-    /// With --fail-on: end with code 0 where nothing is slower and something is undecided.
+    /// With --fail-on: end with code 0 if nothing is slower but something is undecided.
     #[arg(long, requires = "fail_on")]
     pub(crate) allow_undecided: bool,
 }
@@ -91,7 +91,7 @@ pub(crate) struct CompareArgs {
 /// `dyno check`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-A limits file (docs/reference/limits-files.md) holds requirements such as
+A limits file (docs/reference/limits-files.md) contains requirements such as
 
   [[limit]]
   name = \"camera in time\"
@@ -101,27 +101,27 @@ A limits file (docs/reference/limits-files.md) holds requirements such as
   quantile = \"p99\"
   at_most = \"2 ms\"
 
-A limit is passed only if the bad end of the interval keeps it, and failed only if the good end breaks \
-it. Everything between is undecided, which is not a pass.
+A limit passes only if the bad end of the interval keeps it. It fails only if even the good end breaks it. Everything in between is \
+undecided, and undecided is not a pass.
 
-Without a limits file, the runs before it say what is usual on its machine:
+Without a limits file, earlier runs on the same machine define what is usual:
 
   dyno check --history runs/
 
 compares the newest run in `runs/` with the others: p50 and p99, losses, throughput, processor time and \
-memory of every experiment. Runs of other suites, machines, testbeds and formats are left out by name. Too \
-few runs are undecided.
+memory of every experiment. The command lists the runs of other suites, machines, testbeds and \
+formats that it leaves out. With too few runs, the result is undecided.
 
-A run with --search keeps its limits; without others its capacity is shown, and the code is 6 where not even the first value \
-surely keeps them, 7 where the search is not finished.
+A run with --search contains its own limits. Without a limits file, the command shows the capacity that the search found. It ends with \
+code 6 if not even the first value keeps the limits with confidence, and with code 7 if the search is not finished.
 
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
 limits file is wrong or a selector matches nothing.")]
 pub(crate) struct CheckArgs {
-    /// The run: a directory, or `latest`; or the output of another tool, of which every limit is undecided. With --history it may be left out: the newest run of the history.
+    /// The run: a directory, or `latest`. It may also be the output of another tool, for which every limit is undecided. With --history the default is the newest run of the history.
     #[arg(add = complete::runs(), required_unless_present = "history")]
     pub(crate) run: Option<PathBuf>,
-    /// The limits file; of a run with --search it may be left out.
+    /// The limits file. It may be left out for a run with --search.
     #[arg(value_name = "LIMITS.TOML", conflicts_with = "history")]
     pub(crate) limits: Option<PathBuf>,
     #[command(flatten)]
@@ -129,10 +129,10 @@ pub(crate) struct CheckArgs {
     /// Compare the run with earlier ones: run directories, or directories that hold run directories.
     #[arg(add = complete::runs(), long, value_name = "DIR", conflicts_with = "tool")]
     pub(crate) history: Vec<PathBuf>,
-    /// The chance of a false alarm anywhere in the table of --history.
+    /// The chance that the table of --history has a false alarm.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = level, requires = "history")]
     pub(crate) level: f64,
-    /// What is worse than usual by no more than this is as usual.
+    /// A figure that is worse than usual by at most this share still counts as usual.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share, requires = "history")]
     pub(crate) margin: f64,
     /// The quantiles of the headline metric that --history watches, separated by commas.
@@ -145,10 +145,10 @@ pub(crate) struct CheckArgs {
     /// Also write the result as JUnit XML into this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Confidence of each interval.
+    /// The confidence of each interval.
     #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = confidence)]
     pub(crate) confidence: f64,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
 }
@@ -156,11 +156,11 @@ pub(crate) struct CheckArgs {
 /// `dyno trend`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Each cell (suite, stack and factors) is a series over the runs, ordered by their start. A change is \
-where its level changes (E-divisive), and stands with what else changed between the two runs there.
+Each cell (suite, stack and factors) is a series over the runs, ordered by start time. Dyno reports where the level of a series changes \
+(E-divisive), and what else changed between the two runs at that point.
 
-Exit codes: 0, or 8 with --fail-on; 7 where the newest run has a series with too few runs for a change to be \
-seen, or no figure in it: that is undecided, not a pass; 5 where a run or a trial could not be read.")]
+Exit codes: 0, or 8 with --fail-on; 7 if a series of the newest run has no figure, or too few runs to show a change, which is undecided \
+and not a pass; 5 if a run or a trial could not be read.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
     #[arg(add = complete::runs(), value_name = "DIR", required = true)]
@@ -168,23 +168,23 @@ pub(crate) struct TrendArgs {
     /// The quantile of each trial.
     #[arg(long, value_name = "P", default_value = "p50", value_parser = parse_quantile)]
     pub(crate) quantile: f64,
-    /// Only this metric, by its word in limits files, instead of each cell's headline, losses, throughput,
-    /// processor time and memory.
+    /// Only this metric, named as in limits files, instead of the headline metric, losses, throughput, processor time
+    /// and memory.
     #[arg(long, value_name = "METRIC", value_parser = clap::builder::PossibleValuesParser::new(Measure::words()))]
     pub(crate) metric: Option<String>,
-    /// The chance of a false change anywhere in the table.
+    /// The chance that the table reports a false change.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = level)]
     pub(crate) level: f64,
-    /// The least number of runs between two changes.
+    /// The minimum number of runs between two changes.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) min_segment: u16,
     /// Only the newest N runs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) last: Option<u32>,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if the newest change of a series is of this kind, or for the worse in any other way.
+    /// End with code 8 if the newest change of a series is of this kind, or is for the worse in another way.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
 }

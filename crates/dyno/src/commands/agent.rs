@@ -18,7 +18,8 @@ pub(crate) fn agent(args: &AgentArgs) -> ExitCode {
         return answer(dyno_agent::binaries(libraries));
     }
     if let Some(order) = &args.conformance {
-        let order = serde_json::from_str(order).map_err(|e| format!("cannot read the order: {e}"));
+        let order = serde_json::from_str(order)
+            .map_err(|e| format!("cannot read the order of the runner: {e}"));
         return order
             .and_then(dyno_agent::play_case)
             .unwrap_or_else(|reason| {

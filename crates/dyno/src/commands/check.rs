@@ -65,7 +65,7 @@ fn of_search(args: &CheckArgs, which: &Path) -> Result {
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "{} was no search, which would have limits of its own: name a limits file, or --history",
+                "{} was not measured with --search, so it has no limits of its own: name a limits file, or give --history",
                 which.display()
             ),
         ));
@@ -73,7 +73,7 @@ fn of_search(args: &CheckArgs, which: &Path) -> Result {
     if args.junit.is_some() {
         return Err(Failure::message(
             Code::Usage,
-            "a capacity is no test that passes or fails; leave --junit out, or name a limits file",
+            "--junit needs verdicts, and a capacity has none; leave --junit out, or name a limits file",
         ));
     }
     let text = found.render(args.format.into(), &render_options());

@@ -32,8 +32,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
             return Err(Failure::message(
                 Code::Usage,
                 format!(
-                    "{} was not measured with --against, so it has nothing to compare within it: name \
-                     a second run, or measure with `dyno run SUITE --against …`",
+                    "{} was not measured with --against, so it has no second side: name a second \
+                     run, or measure with `dyno run SUITE --against …`",
                     args.base.display()
                 ),
             ));
@@ -66,7 +66,7 @@ fn outputs(args: &CompareArgs) -> Result<Option<[&Path; 2]>> {
         (None, true) => Err(Failure::message(
             Code::Usage,
             format!(
-                "{} is the output of another tool: name a second one to set beside it",
+                "{} is the output of another tool: name a second output to compare it with",
                 base.display()
             ),
         )),

@@ -188,7 +188,7 @@ fn library(path: &Path, catalog: &mut Catalog, name: &str) -> Result<AdapterDesc
 }
 
 fn unusable(name: &str, reason: &str) -> Failure {
-    Failure::message(Code::Plan, format!("{name} cannot be examined: {reason}"))
+    Failure::message(Code::Plan, format!("{name} cannot be tested: {reason}"))
 }
 
 fn heading(report: &Report) -> String {
@@ -230,7 +230,7 @@ fn summary(report: &Report, asked: usize) -> String {
     );
     if !report.complete {
         let left = asked - report.cases.len();
-        text.push_str(&format!("; interrupted, {left} not played"));
+        text.push_str(&format!("; interrupted, {left} not run"));
     }
     text.push('\n');
     text

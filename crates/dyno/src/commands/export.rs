@@ -20,7 +20,7 @@ impl FolderFormat {
         let (name, files) = match self {
             FolderFormat::Parquet => (
                 "parquet",
-                "binary files, results.parquet and, where raw samples were kept, samples.parquet",
+                "binary files, results.parquet and, if raw samples were kept, samples.parquet",
             ),
             FolderFormat::Hdr => ("hdr", "two files for each experiment and metric"),
         };

@@ -38,9 +38,8 @@ pub(super) fn mixed(run: &Path, output: &Path) -> Failure {
     Failure::message(
         Code::Usage,
         format!(
-            "{} is a run and {} the output of another tool: one has trials and says its conditions, the other does not; name two of a \
-             kind, such as the run exported by `dyno show RUN --format gbench`, or set a claim beside this machine with \
-             `dyno audit FILE --measure`",
+            "{} is a run and {} is the output of another tool, and only the run has trials and conditions: compare two runs or two outputs \
+             (`dyno show RUN --format gbench` turns the run into an output), or measure beside the output with `dyno audit FILE --measure`",
             run.display(),
             output.display()
         ),

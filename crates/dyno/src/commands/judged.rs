@@ -55,8 +55,8 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
             return Err(Failure::message(
                 Code::Store,
                 format!(
-                    "{} is no run directory and holds none that was not named already; name directories \
-                     that `dyno run` wrote, or one that holds them",
+                    "{} is not a run directory and contains no further ones; name directories that \
+                     `dyno run` wrote, or a folder that contains them",
                     dir.display()
                 ),
             ));

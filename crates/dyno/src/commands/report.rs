@@ -57,7 +57,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result {
     if read.iter().all(|one| one.found.is_err()) {
         return Err(Failure::message(
             Code::Store,
-            "none of the runs can be read, so there is no page to write",
+            "none of the runs can be read, so there is no report to write",
         ));
     }
     let checks = held_against(limits.as_ref(), &read)?;
@@ -106,7 +106,7 @@ fn page_of_outputs(args: &ReportArgs) -> Result<Option<String>> {
         (Some(output), None) if args.limits.is_some() => Err(Failure::message(
             Code::Usage,
             format!(
-                "the page of {} has no limits: `dyno check {0} LIMITS` says what it prints against them",
+                "the report on {} cannot check limits; `dyno check {0} LIMITS` does",
                 output.display()
             ),
         )),

@@ -82,8 +82,9 @@ fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "{} holds no texts of its suite, stacks and testbed, since an older Dyno measured it: --like \
-                 cannot repeat it; name the suite instead, it was started with `{}`",
+                "{} was measured by an older Dyno, which did not store the texts of suite, stacks \
+                 and testbed, so --like cannot repeat it; name the suite instead (the run was \
+                 started with `{}`)",
                 directory.display(),
                 manifest.command.join(" ")
             ),
@@ -148,7 +149,7 @@ fn build(path: &Path) -> std::result::Result<Against, String> {
         .map_err(|e| e.to_string())?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() || !version.starts_with("dyno ") {
-        return Err("it does not say that it is dyno".to_owned());
+        return Err("it does not identify itself as dyno".to_owned());
     }
     Ok(Against::Build { program, version })
 }
@@ -161,14 +162,14 @@ pub(super) fn same_build(stored: &Against, advice: &str) -> Result<()> {
     };
     let found = match build(program) {
         Ok(found) if found == *stored => return Ok(()),
-        Ok(Against::Build { version, .. }) => format!("there it is {version} here"),
-        Ok(_) => "there it is something else here".to_owned(),
+        Ok(Against::Build { version, .. }) => format!("this machine has {version} there"),
+        Ok(_) => "this machine has something else there".to_owned(),
         Err(what) => what,
     };
     Err(Failure::message(
         Code::Usage,
         format!(
-            "the run compares with {version} at {}: {found}; {advice}",
+            "the base of the run is {version} at {}, but {found}; {advice}",
             program.display()
         ),
     ))

@@ -178,7 +178,7 @@ fn finish(
             false => " --trust",
         };
         progress.say(format!(
-            "interrupted; go on with: dyno run --resume {}{own}{trust}",
+            "interrupted; continue with: dyno run --resume {}{own}{trust}",
             trust::shell_word(&directory.to_string_lossy())
         ));
         return Ok(Code::Interrupted.into());

@@ -20,7 +20,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result {
     let address = server.address();
     if !address.ip().to_canonical().is_loopback() {
         terminal::say(format!(
-            "warning: other machines can reach {address}, and whoever does sees all runs of {}; there is no password",
+            "warning: other machines can reach {address}; everyone who can reach it sees all runs of {}, without a password",
             args.folder.display()
         ));
     }

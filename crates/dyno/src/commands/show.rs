@@ -173,7 +173,7 @@ fn show_output(args: &ShowArgs) -> Result {
             return Err(Failure::message(
                 Code::Usage,
                 format!(
-                    "{} is the output of another tool, which Dyno does not export anew: --format takes table, markdown, json or csv here",
+                    "{} is the output of another tool, which Dyno cannot export: --format takes table, markdown, json or csv here",
                     args.run.display()
                 ),
             ));
@@ -188,7 +188,7 @@ fn show_output(args: &ShowArgs) -> Result {
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "{} is the output of another tool, whose table has one form: leave {flag} out, which is for runs",
+                "{} is the output of another tool, and {flag} applies only to runs: leave {flag} out",
                 args.run.display()
             ),
         ));

@@ -100,7 +100,7 @@ fn started(stack: &str, daemon: &Daemon) -> String {
         line.push_str(&format!(", end it with {}", daemon.stop));
     }
     if daemon.exclusive {
-        line.push_str(", only where no other of its kind runs");
+        line.push_str(", only if no other instance runs");
     }
     line
 }
@@ -222,7 +222,7 @@ pub(super) fn permit(
         return Ok(());
     }
     terminal::say(format!(
-        "{} would have this machine do what stands in no stack or testbed of yours, {}:",
+        "{} wants to do the following on this machine, which none of your own stacks and testbeds does ({}):",
         directory.display(),
         counted(wanted.len(), "thing")
     ));
@@ -240,7 +240,7 @@ pub(super) fn permit(
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "nothing was run, and nobody is there to ask; if you trust the run's author, or made it yourself: {}",
+                "nothing was run, because Dyno needs a terminal to ask you; if you trust the author of the run: {}",
                 trusting()
             ),
         ));

@@ -27,7 +27,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result {
     let view = follow(&mut follower, &manifest)?;
     let state = match view.phase {
         Phase::Complete => "complete",
-        Phase::Abandoned => "incomplete, and no runner is at work",
+        Phase::Abandoned => "incomplete, and no runner is active",
         Phase::Running | Phase::Stopping => "still running",
     };
     terminal::print(&format!(

@@ -104,7 +104,7 @@ fn progress(view: &View) -> Vec<Span<'static>> {
             spans.push(Span::raw(format!(" · about {left} left")));
         }
         Phase::Stopping => spans.push(Span::styled(" · stopping", BOLD)),
-        Phase::Abandoned => spans.push(Span::styled(" · no runner is at work here", BOLD)),
+        Phase::Abandoned => spans.push(Span::styled(" · no runner is active", BOLD)),
         Phase::Complete => spans.push(Span::styled(" · complete", BOLD)),
     }
     spans
@@ -113,7 +113,7 @@ fn progress(view: &View) -> Vec<Span<'static>> {
 fn idle(view: &View) -> String {
     match view.phase {
         Phase::Running | Phase::Stopping => "between two trials".into(),
-        Phase::Abandoned => "go on with: dyno run --resume DIR".into(),
+        Phase::Abandoned => "continue with: dyno run --resume DIR".into(),
         Phase::Complete => "no more trials follow".into(),
     }
 }
@@ -261,9 +261,9 @@ fn help(view: &View, frame: &mut Frame<'_>, all: Rect) {
         "PgUp PgDn   one page; Home, End: the first, the last",
         "h           this help",
         "",
-        "p50, p99    over the trials so far; the table at the end has",
+        "p50, p99    over the trials so far; the final table has",
         "            their intervals. ∞: that message was lost",
-        "lost        share of the offered messages that never arrived",
+        "lost        share of offered messages that never arrived",
         "trials      stored and needed; failed ones among them",
     ];
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);

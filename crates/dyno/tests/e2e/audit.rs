@@ -232,7 +232,7 @@ fn what_cannot_be_read_is_said() {
     refused("none.json", 1).says("cannot read none.json");
     refused("none", 5).says("none is not a run directory");
     place.file("words.txt", "nothing of a tool\n");
-    refused("words.txt", 3).says("its beginning is that of no tool that can be imported");
+    refused("words.txt", 3).says("no supported tool was recognised by the first lines");
     place.file(
         "half.toml",
         "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\n",
@@ -446,7 +446,7 @@ fn exports_stand_where_runs_do_and_say_the_same() {
     place
         .run(&["show", "out.json"])
         .with_code(0)
-        .says("imported: what a tool printed");
+        .says("imported: the output of a tool");
     place
         .run(&["compare", "out.json", "out.json"])
         .with_code(0)
@@ -482,12 +482,12 @@ fn outputs_and_runs_are_not_mixed() {
     refused(&["compare", "out", "out.json"], 2).says(mixed);
     refused(&["compare", "out.json", "out"], 2).says(mixed);
     refused(&["report", "out", "out.json", "-o", "page.html"], 2).says(mixed);
-    refused(&["compare", "out.json"], 2).says("name a second one");
+    refused(&["compare", "out.json"], 2).says("name a second output");
     refused(&["show", "out.json", "--format", "hdr", "-o", "x"], 2)
-        .says("which Dyno does not export anew");
+        .says("which Dyno cannot export");
     place.file("words.txt", "nothing of a tool\n");
     for command in ["show", "report"] {
-        refused(&[command, "words.txt"], 3).says("its beginning is that of no tool");
+        refused(&[command, "words.txt"], 3).says("no supported tool was recognised");
     }
     assert!(!place.path("page.html").exists() && !place.path("x").exists());
 }

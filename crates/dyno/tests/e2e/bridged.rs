@@ -58,7 +58,7 @@ const MQTT: Bridged = Bridged {
         "Unknown configuration variable",
     ],
     astray: ["address {address}:18884", "address {address}:18886"],
-    alone: "leg 2 of mqtt-bridge is measured alone as mqtt-qos1 has it in its own file, without port = 18884",
+    alone: "leg 2 of mqtt-bridge is measured alone with the settings of mqtt-qos1 in its own file, without port = 18884",
 };
 
 const DDS: Bridged = Bridged {
@@ -71,7 +71,7 @@ const DDS: Bridged = Bridged {
     ready: "connect = \"tcp:{address}:{option.router}\"",
     unreadable: ["mode: \"router\"", "mode: \"no-such-mode\"", "no-such-mode"],
     astray: ["<Tag>{session}</Tag>", "<Tag>another</Tag>"],
-    alone: "leg 2 of zenoh-dds-bridge is measured alone as zenoh-tcp has it in its own file, without",
+    alone: "leg 2 of zenoh-dds-bridge is measured alone with the settings of zenoh-tcp in its own file, without",
 };
 
 impl Bridged {
@@ -151,7 +151,7 @@ impl Bridged {
             .says(self.alone);
         match told {
             true => {
-                said.says("residence, from outside (the chain less the sum of its legs alone)");
+                said.says("residence, from outside (the chain minus the sum of its legs alone)");
             }
             // Nothing is said of trials that the host disturbed, and on a busy one that may be all of them.
             false => eprintln!("NOT TESTED: the residence: the host disturbed too many trials"),

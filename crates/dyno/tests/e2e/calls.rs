@@ -58,7 +58,7 @@ fn every_stack_answers_calls_and_says_whether_it_has_two_channels_for_them() {
         .run(&["show", "out"])
         .with_code(0)
         .says("call (pair)")
-        .says("(pair): no request-response of its own: the call takes two channels.")
+        .says("(pair): the stack has no request-response, so the call uses two channels.")
         .says("no second participant that could answer a call");
     let csv = place.run(&["show", "out", "--format", "csv"]).with_code(0);
     let mut lines = csv.stdout.lines();

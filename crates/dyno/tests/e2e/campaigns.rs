@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 const SUITE: &str = r#"
-    title = "dealt out"
+    title = "cannot be divided"
     [defaults]
     trials = 2
     warmup_messages = 2
@@ -211,7 +211,7 @@ fn every_row_of_a_merge_of_two_machines_names_its_own() {
         .run(&["show", "all"])
         .with_code(0)
         .says("machine")
-        .says("rows of different ones are not compared");
+        .says("rows from different machines are not compared");
     // What the other machine measured is not resumed here.
     place
         .run(&["run", "--resume", "p2"])

@@ -528,5 +528,5 @@ fn an_echo_that_polls_makes_its_sleep_the_round_trip() {
             "none",
         ])
         .with_code(3)
-        .says("looks for messages, and this one is called");
+        .says("polls for messages, and this one has a callback");
 }

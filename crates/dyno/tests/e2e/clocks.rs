@@ -170,7 +170,9 @@ fn a_delay_of_one_direction_is_inside_the_bound_and_too_much_for_one_way_times()
     // On a machine so busy that a message takes 5 ms, the clocks would do.
     if of("one-way")["one_way_resolvable"] == false {
         let table = place.run(&["show", "out"]).with_code(0);
-        let table = table.says("unresolved").says("one-way not resolvable here");
+        let table = table
+            .says("unresolved")
+            .says("one-way latency cannot be resolved here");
         // Where trials scatter too much, the round trip has no figure either.
         if of("round-trip")["metrics"]["rtt_ns"]["p50"].is_object() {
             table.says("round trip p50");

@@ -126,9 +126,9 @@ fn its_text_begins_with_the_verdict() {
     let shown = Place::new().run(&["doctor"]).with_code(0);
     assert!(shown.stdout.starts_with("Verdict: "), "{}", shown.stdout);
     shown
-        .says("what hurts most first")
+        .says("most serious first")
         .says("Core to core")
-        .says("stamps are taken with")
+        .says("time stamps come from")
         .says("a sleep of")
         .says("gaps in")
         .says("Limits")

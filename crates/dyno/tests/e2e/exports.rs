@@ -121,7 +121,7 @@ fn a_wrong_place_is_refused_before_anything_is_written() {
             .says("taken is not empty: name a new directory with -o");
         show(&place, &["--format", format, "-o", "taken/mine"])
             .with_code(2)
-            .says("taken/mine is no directory");
+            .says("taken/mine is not a directory");
         show(&place, &["--format", format, "-o", "none/new"])
             .with_code(1)
             .says("cannot write none/new: No such file or directory");

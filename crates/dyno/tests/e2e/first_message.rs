@@ -229,7 +229,7 @@ fn the_start_of_processes_and_containers_is_measured_and_one_is_alone_in_its_con
     place
         .run(&["run", "other", "--quiet"])
         .with_code(3)
-        .says("`start` is for first-message");
+        .says("`start` is only for first-message");
 
     place.suite(
         "queue",
@@ -238,5 +238,5 @@ fn the_start_of_processes_and_containers_is_measured_and_one_is_alone_in_its_con
     place
         .run(&["run", "queue", "--quiet"])
         .with_code(3)
-        .says("those in containers do not");
+        .says("processes in containers do not");
 }

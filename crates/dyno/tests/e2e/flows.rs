@@ -155,7 +155,7 @@ fn a_sender_that_is_blocked_until_the_drain_is_over_fails_no_trial() {
     place
         .run(&["show", "out"])
         .with_code(0)
-        .says("never sent since");
+        .says("never sent, because");
 }
 
 /// A message waits for the next look: on average half a cycle, and at most about a whole one.
@@ -196,7 +196,7 @@ fn a_sink_with_a_cycle_takes_what_is_there_when_it_looks() {
         .says("looks each 20.0 ms");
     place
         .run(&["run", "cyclic", "--set", "wait=block", "--dry-run"])
-        .says("`sink_cycle` is for a sink that looks");
+        .says("`sink_cycle` is for a sink that polls");
 }
 
 /// One sender, whose messages a reader takes at once and another one slowly.

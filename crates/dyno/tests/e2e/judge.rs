@@ -132,7 +132,10 @@ fn two_runs_are_compared_with_what_differs_between_them() {
     // 150 samples bear no p99.
     assert_eq!(row(&compared, "rtt_ns p99")["verdict"], "left-out");
     let text = compared["conclusion"].as_str().unwrap();
-    assert!(text.contains("cannot be put down to one of them"), "{text}");
+    assert!(
+        text.contains("cannot be attributed to one of them"),
+        "{text}"
+    );
     for format in ["table", "markdown", "csv"] {
         place
             .run(&["compare", "fast", "slow", "--format", format])
@@ -302,13 +305,13 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         "single",
         "as new",
         7,
-        "it takes two trials of each side, there are 4 and 1",
+        "two trials of each side are needed, there are 4 and 1",
     ),
     (
         "single",
         "as base",
         7,
-        "it takes two trials of each side, there are 1 and 4",
+        "two trials of each side are needed, there are 1 and 4",
     ),
     ("single", "check", AS_MEASURED, "p50 round trip"),
     ("single", "trend", 7, "undecided: too few runs: 3 of 8"),
@@ -618,7 +621,7 @@ fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
     }
     check(&gate)
         .with_code(7)
-        .says("too few runs: 3 of its history have it, it takes 6");
+        .says("too few runs: 3 of its history have it, but 6 are needed");
     for day in 4..8 {
         night(&format!("night-{day}"), "fast", day, &|_| ());
     }
@@ -654,7 +657,9 @@ fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
         (&"fail".into(), &"breaks".into())
     );
     assert_eq!(worse["runs"], 8);
-    check(&["fast"]).with_code(2).says("was no search");
+    check(&["fast"])
+        .with_code(2)
+        .says("was not measured with --search");
     place.file("limits.toml", &limit("p50", "1 s"));
     check(&["fast", "limits.toml", "--history", "runs"]).with_code(2);
     check(&["--history", "suites"]).with_code(5);
@@ -731,5 +736,5 @@ fn a_history_shows_the_run_in_which_it_became_slower() {
     place
         .run(&["trend", "suites"])
         .with_code(5)
-        .says("is no run directory");
+        .says("is not a run directory");
 }

@@ -236,13 +236,13 @@ fn watching_ends_without_ending_the_run() {
     assert_eq!(running.end().status.code(), Some(130));
     // Nobody works on it any more, and that is said.
     let mut watching = Session::start(&place, &["watch", "out"]);
-    watching.shows("no runner is at work");
+    watching.shows("no runner is active");
     watching.press("\u{3}");
     let (code, stdout) = watching.end();
     assert_eq!(code, Some(0));
     assert!(stdout.contains("incomplete"), "{stdout}");
     let watching = Session::start(&place, &["watch", "out"]);
-    watching.shows("no runner is at work");
+    watching.shows("no runner is active");
     crate::harness::send(watching.pid(), libc::SIGTERM);
     assert_eq!(watching.end().0, Some(130));
 }

@@ -278,7 +278,7 @@ fn what_cannot_be_repeated_is_refused_in_one_sentence_and_nothing_is_written() {
     // It is still shown and compared; what it lacks is unknown.
     place.run(&["show", "old"]).with_code(0);
     place.run(&["compare", "old", "out"]).with_code(0).says(
-        "Not known, and may differ as well: the texts of suite, stacks and testbed of the base",
+        "Not recorded, and may differ as well: the texts of suite, stacks and testbed of the base",
     );
 }
 

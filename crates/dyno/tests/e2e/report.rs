@@ -116,7 +116,7 @@ fn a_damaged_trial_is_named_and_the_rest_is_shown() {
         .says("e0000-t000.json")
         .says("report.html: ");
     let (text, data) = page(&place, "report.html");
-    assert!(text.contains("What could not be read of it"));
+    assert!(text.contains("Parts that could not be read"));
     let problems = data["runs"][0]["problems"].as_array().unwrap();
     assert!(problems[0].as_str().unwrap().contains("e0000-t000.json"));
     assert!(problems[0].as_str().unwrap().contains("--resume"));
@@ -174,7 +174,7 @@ fn without_a_readable_run_there_is_no_page() {
         .run(&["report", "nowhere", "suites"])
         .with_code(5)
         .says("it does not exist")
-        .says("no page");
+        .says("no report to write");
     assert!(!place.path("report.html").exists());
 }
 

@@ -270,7 +270,7 @@ fn a_killed_runner_leaves_nothing_on_its_hosts() {
     });
     assert!(!rig.leftovers(2).is_empty());
     let resumed = rig.run(&["run", "--resume", "again"]);
-    resumed.with_code(0).says("left behind on host h2");
+    resumed.with_code(0).says("after an earlier run on host h2");
     for number in 1..=2 {
         rig.wait_until_clear(number);
     }

@@ -226,7 +226,7 @@ fn an_address_that_only_a_strangers_run_has_is_asked_for() {
     for (vsock, machines, code, says) in [
         (json!("process"), 1, 2, "vsock by"),
         (Value::Null, 2, 2, "boot a virtual machine at 10.77.0.3"),
-        (Value::Null, 20, 5, "somebody changed it"),
+        (Value::Null, 20, 5, "somebody has changed the plan"),
     ] {
         let mut run = whole.clone();
         let first = run["plan"]["testbed"]["hosts"][0].clone();
@@ -271,7 +271,7 @@ fn all_that_is_done_with_a_daemon_is_listed_and_what_is_long_comes_first() {
     for says in [
         "tcp:192.0.2.3:22",
         "SIGKILL",
-        "only where no other",
+        "only if no other",
         "remove \"/left/behind\"",
     ] {
         refused(&place, &resume, says);
@@ -424,7 +424,7 @@ fn a_stored_host_that_no_testbed_can_have_is_not_resumed() {
         place
             .run(&["run", "--resume", "theirs", "--trust", "--quiet"])
             .with_code(5)
-            .says("somebody changed it");
+            .says("somebody has changed the plan");
     }
 }
 

@@ -79,7 +79,7 @@ fn document(groups: &mut Groups, root: &Node<'_>) -> Imported<()> {
         let word = entry.get("time_unit")?;
         let unit = match percentage {
             true => unit("", Dimension::One, 1.0),
-            false => time(word.text()?).ok_or_else(|| word.error("is no unit of time"))?,
+            false => time(word.text()?).ok_or_else(|| word.error("is not a unit of time"))?,
         };
         let Some(real) = entry.measured(&mut groups.out, "real_time")? else {
             *groups.left_out.entry(name.to_owned()).or_default() += 1;

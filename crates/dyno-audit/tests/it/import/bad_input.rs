@@ -297,7 +297,7 @@ fn a_value_of_the_wrong_kind_is_named_by_its_path() {
     );
     assert_eq!(
         e.to_string(),
-        "file, jobs[0].read.lat_ns.min: is \"fast\", no number"
+        "file, jobs[0].read.lat_ns.min: is \"fast\", not a number"
     );
     let e = refused(text.replacen("\"jobname\"", "\"name\"", 1).as_bytes(), None);
     assert_eq!(e.at, At::Path("jobs[0]".to_owned()));

@@ -289,7 +289,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "gbench-nan-counter.json",
-        &["`NaN` is no number", "`Infinity` is no number"],
+        &["`NaN` is not a number", "`Infinity` is not a number"],
     ),
     (
         "gbench-only-error.json",
@@ -330,7 +330,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "performance-test-negative.csv",
-        &["no figure of this set is the time that it is called"],
+        &["no figure of this set is the time that its name says"],
     ),
     ("rt-tests-oslat.json", &["`oslat`"]),
     (
@@ -343,12 +343,12 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "statement-negative.toml",
-        &["no figure of this set is the time that it is called"],
+        &["no figure of this set is the time that its name says"],
     ),
     (
         "statement-sigma-two-clocks.toml",
         &[
-            "an offset of 336.865 ms would be all of the smallest figure",
+            "an offset of 336.865 ms would explain all of the smallest figure",
             "316.243 ms",
         ],
     ),
@@ -435,8 +435,8 @@ fn each_run_between_two_clocks_has_its_own_smallest_time() {
     assert_eq!(
         said,
         [
-            "an offset of 120.25 µs would be all of the smallest figure",
-            "an offset of 80.5 µs would be all of the smallest figure",
+            "an offset of 120.25 µs would explain all of the smallest figure",
+            "an offset of 80.5 µs would explain all of the smallest figure",
         ]
     );
 }
@@ -1089,7 +1089,7 @@ fn times_below_zero_are_impossible_and_their_clocks_doubted() {
         &statement,
         "range",
         Verdict::NotWhatItIsCalled,
-        "apart by 12.45 µs",
+        "differed by at least 12.45 µs",
     );
     let raw = read("64 bytes: seq=1 rtt=-12µs lat=-6µs\n64 bytes: seq=2 rtt=40µs lat=20µs\n");
     objects(&raw, "range", Verdict::Impossible, "1 of 2 raw values");
@@ -1355,13 +1355,13 @@ fn what_is_no_number_of_criterion_is_left_out_and_said() {
     let all = read(&console).figures.len();
     let s = read(&console.replace("4.7869 ns 5.0351 ns 5.2968 ns", "NaN ns NaN ns NaN ns"));
     assert_eq!(s.figures.len(), all - 1);
-    notes(&s, "line 6: its estimate is no number");
+    notes(&s, "line 6: its estimate is not a number");
     // The throughput below belongs to the same benchmark.
     close(value(&s, "copy/64/bandwidth-rate"), 11.838 * 1073741824.0);
     let s = read(
         "a  time:   [1.0 cycles 2.0 cycles 3.0 cycles]\nb  time:   [1.0 ns 2.0 ns 3.0 ns]\n   thrpt:  [1.0 Gb/s 2.0 Gb/s 3.0 Gb/s]\n",
     );
-    notes(&s, "`cycles` is no unit that is known");
+    notes(&s, "`cycles` is not a unit of criterion");
     close(value(&s, "b/bandwidth-rate"), 0.25e9);
     let json = String::from_utf8(bytes("criterion/estimates.json")).unwrap();
     let all = read(&json).figures.len();
@@ -1370,7 +1370,7 @@ fn what_is_no_number_of_criterion_is_left_out_and_said() {
     let end = point + json[point..].find([',', '}']).unwrap();
     let s = read(&format!("{}null{}", &json[..point], &json[end..]));
     assert_eq!(s.figures.len(), all - 1);
-    notes(&s, "std_dev.point_estimate is no number");
+    notes(&s, "std_dev.point_estimate is not a number");
 }
 
 #[test]
@@ -1382,7 +1382,7 @@ fn what_is_no_number_of_json_leaves_the_rest() {
     for word in ["null", " NaN", "-Infinity"] {
         let s = read(&format!("{}{word}{}", &json[..at], &json[end..]));
         assert_eq!(s.figures.len(), all - 1, "{word}");
-        notes(&s, "analysis_results[0].latency_mean is no number");
+        notes(&s, "analysis_results[0].latency_mean is not a number");
     }
     let json = String::from_utf8(bytes("google-benchmark/repetitions.json")).unwrap();
     let all = read(&json);
@@ -1391,7 +1391,7 @@ fn what_is_no_number_of_json_leaves_the_rest() {
         let end = at + json[at..].find([',', '}', '\n']).unwrap();
         let s = read(&format!("{}{word}{}", &json[..at], &json[end..]));
         assert_eq!(s.figures.len(), all.figures.len(), "{word}");
-        notes(&s, "benchmarks[0].real_time is no number");
+        notes(&s, "benchmarks[0].real_time is not a number");
         // The mean is of one value more than there are.
         assert_eq!(objections(&s), objections(&all), "{word}");
     }

@@ -72,7 +72,7 @@ fn foreign_load_is_flagged_beyond_two_percent_and_a_lump() {
     let said = one(&trial(foreign_of(186)), &bare(calm()));
     assert_eq!(
         said,
-        "other processes used 31 % of CPUs 0-1 during the window (`stress` 186 ms); on the bare machine \
+        "other processes used 31 % of CPUs 0-1 during the window (`stress` 186 ms); before the run \
          it was 0.00 %"
     );
     one(&trial(foreign_of(10)), &bare(calm()));
@@ -88,17 +88,14 @@ fn the_bare_machines_share_is_taken_off() {
     let usual = bare(long(80));
     none(&trial(long(280)), &usual);
     let said = one(&trial(long(281)), &usual);
-    assert!(
-        said.ends_with("on the bare machine it was 0.40 %"),
-        "{said}"
-    );
+    assert!(said.ends_with("before the run it was 0.40 %"), "{said}");
 }
 
 #[test]
 fn a_stranger_that_works_all_the_time_is_a_stranger() {
     // 8 % of one CPU, during the baseline as well.
     let said = one(&trial(foreign_of(24)), &bare(foreign_of(24)));
-    assert!(said.contains("on the bare machine it was 4.0 %"), "{said}");
+    assert!(said.contains("before the run it was 4.0 %"), "{said}");
     assert!(said.contains("only 0.50 % were taken off"), "{said}");
 }
 
@@ -106,7 +103,7 @@ fn a_stranger_that_works_all_the_time_is_a_stranger() {
 fn a_disturbed_baseline_excuses_a_tenth_and_is_named() {
     let busy = bare(foreign_of(300));
     let said = one(&trial(foreign_of(150)), &busy);
-    assert!(said.contains("on the bare machine it was 50 %"), "{said}");
+    assert!(said.contains("before the run it was 50 %"), "{said}");
     assert!(said.contains("only 0.50 % were taken off"), "{said}");
     let stolen = |ms| HostLoad {
         stolen: Nanos::from_millis(ms),
@@ -149,11 +146,11 @@ fn steal_is_flagged_beyond_its_rounding() {
     let said = one(&trial(stolen(30)), &bare(calm()));
     assert!(
         said.starts_with(
-            "the hypervisor gave 5.0 % of the time that CPUs 0-1 had work to other guests during the window (30.0 ms)"
+            "the hypervisor gave other guests 5.0 % of the time for which CPUs 0-1 had work during the window (30.0 ms)"
         ),
         "{said}"
     );
-    // Twice the bare machine's 3.3 %, as it was idle for half of the time.
+    // Twice the idle host's 3.3 %, as it was idle for half of the time.
     none(&trial(stolen(60)), &bare(stolen(20)));
     one(&trial(stolen(70)), &bare(stolen(20)));
 }
@@ -172,7 +169,7 @@ fn a_stack_that_idles_is_robbed_of_as_large_a_share_as_one_that_spins() {
     // Two hundredths and a little.
     one(&trial(load(420, 0)), &bare(calm()));
     one(&trial(load(90, 16_000)), &bare(calm()));
-    // As much as the bare machine, which idled for half of the time.
+    // As much as the idle host, which idled for half of the time.
     none(&trial(load(400, 0)), &bare(load(200, 10_000)));
 }
 
@@ -186,10 +183,10 @@ fn throttling_is_always_flagged() {
     let said = one(&trial(slowed.clone()), &bare(calm()));
     assert_eq!(
         said,
-        "the kernel slowed CPU 3 for heat 2 times during the window"
+        "the kernel throttled CPU 3 because of heat, 2 times during the window"
     );
     let said = one(&trial(slowed.clone()), &bare(slowed));
-    assert!(said.contains("so was the bare machine"), "{said}");
+    assert!(said.contains("times also before the run"), "{said}");
     let unknown = HostLoad {
         throttled: None,
         ..calm()
@@ -208,14 +205,14 @@ fn a_frequency_that_the_bare_machine_does_not_know_is_flagged() {
     let said = one(&trial(at(3_500, 2_800)), &fixed);
     assert_eq!(
         said,
-        "CPU 1 went from 3.50 to 2.80 GHz during the window; the bare machine ran at 3.49 to 3.50 GHz"
+        "CPU 1 went from 3.50 to 2.80 GHz during the window; before the run it ran at 3.49 to 3.50 GHz"
     );
     // Idle and busy: what a governor does all day.
     let governed = bare(at(800, 3_500));
     none(&trial(at(800, 3_500)), &governed);
     none(&trial(at(780, 3_600)), &governed);
     one(&trial(at(3_500, 400)), &governed);
-    // Nothing known of the bare machine.
+    // Nothing known of the idle host.
     one(&trial(at(3_500, 2_800)), &bare(calm()));
 }
 
@@ -237,8 +234,8 @@ fn gaps_before_the_trial_are_flagged_beyond_three_times_the_usual() {
     let said = one(&noise(16, 3), &usual(4));
     assert_eq!(
         said,
-        "CPU 1 lost 16 % of its time in 3 gaps just before the trial, the longest 3.00 ms; on the bare \
-         machine it was 4.0 %"
+        "CPU 1 lost 16 % of its time in 3 gaps just before the trial, the longest 3.00 ms; before \
+         the run it was 4.0 %"
     );
     one(&noise(8, 4), &BareMachine::default());
 }

@@ -343,7 +343,7 @@ export function leftOut({ panels, left, seriesLeft = 0 }, what = 'panel') {
   const notes = [];
   if (left > 0) {
     notes.push(
-      `${panels.length} of ${plural(panels.length + left, what)} are drawn, the first of the plan and the heaviest load: choose experiments, sizes or conditions above to see others.`,
+      `${panels.length} of ${plural(panels.length + left, what)} are drawn, the first of the plan and those with the heaviest load: choose experiments, sizes or conditions above to see others.`,
     );
   }
   if (seriesLeft > 0) {

@@ -78,7 +78,7 @@ function drawn(view) {
     },
   });
   const notes = [
-    'Marks: the p50 of each copy, median over its trials, all at once. Lines: one alone; its own mark is hollow.',
+    'Filled marks: p50 of each copy while all copies run, median over its trials. Hollow marks and lines: one copy alone.',
     ...leftOut({ panels, ...rest }),
   ];
   return { panels, shared, notes };
@@ -159,20 +159,20 @@ const rows = (d) =>
 
 function summary(view) {
   const all = drawn(view).panels.flatMap((p) => p.series);
-  if (all.length === 0) return 'Several at once: nothing is selected that ran several times at once.';
+  if (all.length === 0) return 'Parallel copies: the selection has no experiment with parallel copies.';
   const said = all.slice(0, 6).map(({ cell, copies }) => {
     const all = copies.map((c) => c.ns);
     return `${short(nameOf(view, cell), 40)} ${duration(Math.min(...all))} to ${duration(Math.max(...all))}`;
   });
-  return `The p50 of copies at once, fastest to slowest, of ${plural(all.length, 'series')}: ${said.join('; ')}.`;
+  return `The p50 of parallel copies, fastest to slowest, of ${plural(all.length, 'series')}: ${said.join('; ')}.`;
 }
 
 export const copies = plotOf({
   id: 'copies',
-  title: 'Several at once',
-  question: 'Does it stay the same when every CPU does it?',
+  title: 'Parallel copies',
+  question: 'Does the latency change when every CPU does the same?',
   kinds: { log: true, response: false },
-  empty: 'Nothing is selected that ran several times at once.',
+  empty: 'The selection has no experiment with parallel copies.',
   drawn,
   room: () => ({ height: 220 }),
   panelOf,

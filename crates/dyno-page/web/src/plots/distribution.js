@@ -150,7 +150,7 @@ const bySeries = (d) => new Map(d.panels.flatMap((p, i) => p.cells.map((cell) =>
 export const curvePlot = ({ tall, flat, axis, one, said, what, ...plot }) =>
   plotOf({
     kinds: { log: true, response: true },
-    empty: 'Nothing is selected that has samples.',
+    empty: 'The selection has no samples.',
     drawn,
     room(d) {
       const alone = d.panels.length === 1;
@@ -172,7 +172,7 @@ export const curvePlot = ({ tall, flat, axis, one, said, what, ...plot }) =>
 /** What is drawn, in one sentence for those who do not see it. */
 function summaryOf(view, what) {
   const { panels, able } = drawn(view);
-  if (panels.length === 0) return `${what}: nothing is selected that has samples.`;
+  if (panels.length === 0) return `${what}: the selection has no samples.`;
   const cells = panels.flatMap((p) => p.cells);
   // Panels are different questions: what is lowest in one says nothing of another.
   const lowest = panels.map((panel) => {

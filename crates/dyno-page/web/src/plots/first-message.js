@@ -84,7 +84,7 @@ function drawn(view) {
   });
   const notes = [];
   if (own.length === 0 && panels.length > 0) {
-    notes.push('No first-message experiment is selected: these are the starts of the trials of all other workloads.');
+    notes.push('No first-message experiment is selected: the plot shows the starts of the trials of all other workloads.');
   }
   if (left > 0) {
     notes.push(`${panels.length} of ${panels.length + left} topologies are drawn: choose topologies or placements above to see others.`);
@@ -92,7 +92,7 @@ function drawn(view) {
   if (seriesLeft > 0) notes.push(`${plural(seriesLeft, 'stack')} left out: choose stacks above to see others.`);
   const starts = panels.flatMap((p) => p.rows.flatMap((r) => r.starts));
   if (starts.some((s) => s.trial.outcome === 'completed' && s.trial.counted === false)) {
-    notes.push('Hollow: the host disturbed the trial; it counts in no median.');
+    notes.push('Hollow: the host disturbed the trial, so no median includes it.');
   }
   if (starts.some((s) => !ran(s) || s.ns === Infinity)) notes.push('✕ at the right: the trial failed, or its message never came.');
   return { panels, shared: own.length > 0 ? shared : '', notes };
@@ -308,7 +308,7 @@ function summary(view) {
 export const firstMessage = plotOf({
   id: 'first-message',
   title: 'First message',
-  question: 'How long from the start until everybody has heard everybody?',
+  question: 'How long does it take from the start until every receiver has heard every sender?',
   kinds: { log: true, response: false },
   empty: 'No start of the selected stacks was recorded.',
   drawn,

@@ -51,7 +51,7 @@ function drawn(view) {
     d.notes.push('The fits go through median service times, whatever is shown.');
   }
   if (d.panels.some((p) => p.series.some((s) => s.trials.some((t) => t.trial.counted === false)))) {
-    d.notes.push('Hollow: the host disturbed the trial; the fit leaves it out.');
+    d.notes.push('Hollow: the host disturbed the trial, so the fit leaves it out.');
   }
   for (const panel of d.panels) {
     for (const s of panel.series.filter((one) => !one.fit.s_ms_per_mb)) {
@@ -152,7 +152,7 @@ function summary(view) {
   const sorted = all
     .filter((s) => s.fit.s_ms_per_mb && !isYardstick(s.cell))
     .sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value);
-  if (sorted.length === 0) return `Growing sizes of ${plural(all.length, 'series')}, through none of which a line fits.`;
+  if (sorted.length === 0) return `Growing sizes of ${plural(all.length, 'series')}, none of which fits a line.`;
   const text = sorted.slice(0, 6).map((s) => `${short(seriesName(view, s.cell), 40)} ${fitText(s.fit)}`);
   const rest = sorted.length > 6 ? [`and ${sorted.length - 6} more`] : [];
   return `Scaling factor S of ${plural(all.length, 'series')}, the best first: ${[...text, ...rest].join('; ')}.`;
@@ -161,9 +161,9 @@ function summary(view) {
 export const growing = plotOf({
   id: 'growing',
   title: 'Growing sizes',
-  question: 'How does the time grow with the size of messages?',
+  question: 'How does the latency grow with the message size?',
   kinds: { log: true, response: true },
-  empty: 'No experiment of growing sizes is selected: a fit takes three sizes of one stream.',
+  empty: 'No experiment with growing sizes is selected: a fit needs three sizes of one stream.',
   drawn,
   room,
   panelOf,

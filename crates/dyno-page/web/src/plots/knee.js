@@ -101,7 +101,7 @@ function drawn(view) {
   });
   const notes = [
     ...searches.slice(0, MAX_SERIES).map((s) => answerOf(view, s)),
-    ...(panels.length > 0 ? ['Filled: all limits are kept; large: by trials of its own. ✕: a limit is broken. Hollow: the trials do not tell.'] : []),
+    ...(panels.length > 0 ? ['Filled: all limits are kept; large: confirmed by separate trials. ✕: a limit is broken. Hollow: undecided.'] : []),
     ...leftOut({ panels, ...rest }),
   ];
   return { searches, panels, shared, notes };
@@ -113,11 +113,11 @@ function answerOf(view, { capacity, raised, cell }) {
   const why = capacity.broke_first[0] ? ` (${short(capacity.broke_first[0], 90)})` : '';
   const from = broken === null ? '' : `, broken from ${raised.text(broken)}${why}`;
   const ends = undecided.length > 2 ? [undecided[0], undecided[undecided.length - 1]] : undecided;
-  const open = undecided.length ? `; of ${ends.map(raised.text).join(' to ')} the trials do not tell` : '';
+  const open = undecided.length ? `; ${ends.map(raised.text).join(' to ')} undecided` : '';
   const said = {
     found: () => `kept up to ${raised.text(kept)}${from}`,
     top: () => `${raised.text(kept)} is kept, the highest that can be tried`,
-    first: () => `not even ${raised.text(capacity.curve[0].value)} is surely kept${from}`,
+    first: () => `not even ${raised.text(capacity.curve[0].value)} is kept with confidence${from}`,
     unfinished: () => `not finished; ${kept === null ? 'nothing is kept so far' : `so far kept up to ${raised.text(kept)}`}${from}`,
   }[end];
   return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;
@@ -246,7 +246,7 @@ function hover(view, theme, d, { data }) {
       [panel.limit.measure, figureText(panel.unit, mark)],
       ['required', panel.limit.required],
       ['delivered', hz === null ? null : withPrefix(hz, '/s')],
-      ['sent of what was due', point.sent_share === null ? null : share(point.sent_share)],
+      ['sent, share of due messages', point.sent_share === null ? null : share(point.sent_share)],
     ],
     notes: [mark.held.reason],
   });
@@ -276,8 +276,8 @@ const rows = (d) =>
 
 function summary(view) {
   const { searches } = drawn(view);
-  if (searches.length === 0) return 'The way to the capacity: no search is selected.';
-  return `What searches found: ${searches
+  if (searches.length === 0) return 'Search for the capacity: no search is selected.';
+  return `Results of searches: ${searches
     .slice(0, 6)
     .map((s) => answerOf(view, s))
     .join(' ')}`;
@@ -285,8 +285,8 @@ function summary(view) {
 
 export const knee = plotOf({
   id: 'knee',
-  title: 'The way to the capacity',
-  question: 'Up to where are the limits kept, and what happens there?',
+  title: 'Search for the capacity',
+  question: 'Up to which value are the limits kept, and what happens there?',
   kinds: { log: true, response: false },
   empty: 'No search for a capacity is selected: see dyno run --search.',
   drawn,

@@ -57,7 +57,7 @@ function entryOf(view, cell, best) {
   if (value.state !== 'known') return { ...entry, text: '?', note: value.text };
   if (byFloor(view)) {
     const ratio = floorRatio(view, cell);
-    return ratio === null ? { ...entry, text: '–', note: 'there is no floor for it' } : { ...entry, ratio, text: tight(ratio) };
+    return ratio === null ? { ...entry, text: '–', note: 'it has no floor' } : { ...entry, ratio, text: tight(ratio) };
   }
   if (best === null) return { ...entry, text: '–', note: 'no stack of this question has a figure' };
   const ratio = value.value / best;
@@ -142,7 +142,7 @@ function notesOf(view, d, left) {
   ];
   const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);
   const of = byFloor(view) ? 'times the floor of the same question' : 'times the best stack of the same question';
-  const bold = byFloor(view) ? '' : 'Bold: the smallest; the answers say what cannot be told from it. ';
+  const bold = byFloor(view) ? '' : 'Bold: the smallest; the answers say which stacks cannot be distinguished from it. ';
   const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${bold}${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
   if (left > 0) notes.push(`${plural(left, 'question')} left out: choose experiments, sizes or conditions above to see others.`);
   return notes;
@@ -428,7 +428,7 @@ function summary(view) {
 export const matrix = {
   id: 'matrix',
   title: 'The whole matrix',
-  question: 'Which stack where, and how much slower are the others?',
+  question: 'Which stack is best for each question, and how much slower are the others?',
   kinds: { log: false, response: true, ratio: true },
   applies: (view) => !view.one && drawn(view).columns.length > 0,
   height: (view, theme) => placeOf(view, theme, drawn(view)).total,

@@ -141,7 +141,7 @@ const nearest = (x) => TICKS.reduce((best, q, i) => (Math.abs(nines(q) - x) < Ma
 export const percentiles = curvePlot({
   id: 'percentiles',
   title: 'Percentiles',
-  question: 'How long is the tail? Each step to the right is ten times as rare.',
+  question: 'How long is the tail? Each step to the right is ten times rarer.',
   tall: 340,
   flat: 230,
   axis: 'x',

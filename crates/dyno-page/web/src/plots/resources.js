@@ -62,8 +62,8 @@ function drawn(view) {
     panel: (kept, words) => ({ title: words.join(', '), cells: kept }),
   });
   const notes = [
-    'Bars: medians of the trials; lines: smallest to largest trial. Memory that processes share is split between them.',
-    ...(panels.length > 1 ? ['Memory has one scale in all panels, CPU time its own in each.'] : []),
+    'Bars: medians of the trials; lines: smallest to largest trial. Shared memory is divided among the processes that share it.',
+    ...(panels.length > 1 ? ['All panels have the same scale for memory, and each panel has its own scale for CPU time.'] : []),
     ...leftOut({ panels, left }, 'question'),
     ...(seriesLeft > 0 ? [`${plural(seriesLeft, 'stack')} left out: choose stacks above to see others.`] : []),
     ...lacks(view, cells),
@@ -217,7 +217,7 @@ function summary(view) {
     const [least] = known.sort((a, b) => a[1].all - b[1].all);
     return `least ${kind.title}: ${short(seriesName(view, least[0]), 60)}, ${kind.text(least[1].all)}`;
   }).filter(Boolean);
-  if (said.length === 0) return 'Memory and CPU: nothing was recorded of what is selected.';
+  if (said.length === 0) return 'Memory and CPU: the selection has no recorded cost.';
   return `Memory and CPU of ${plural(cells.length, 'experiment')} in ${plural(panels.length, 'question')}; ${said.join('; ')}.`;
 }
 
@@ -226,7 +226,7 @@ export const resources = plotOf({
   title: 'Memory and CPU',
   question: 'What does it cost, daemons included?',
   kinds: { log: false, response: false },
-  empty: 'The cost of what is selected was not recorded.',
+  empty: 'The selection has no recorded cost.',
   drawn,
   boxes: 2,
   room,

@@ -227,9 +227,9 @@ function summary(view) {
 export const throughput = plotOf({
   id: 'throughput',
   title: 'Throughput',
-  question: 'What arrives of what is offered?',
+  question: 'How many of the offered messages arrive?',
   kinds: { log: true, response: false },
-  empty: 'No stream, flood or burst is selected: closed loops offer what is delivered.',
+  empty: 'No stream, flood or burst is selected. (In a closed loop, the offered rate is the delivered rate.)',
   drawn,
   room,
   panelOf,

@@ -67,7 +67,7 @@ function drawn(view) {
   const relative = panels.some((p) => p.relative);
   if (relative) {
     notes.push(
-      `With more than ${MAX_ABSOLUTE} experiments each trial's p50 stands in relation to the p50 of its experiment; with fewer, p50 and p99 as they are.`,
+      `With more than ${MAX_ABSOLUTE} experiments the plot shows the p50 of each trial relative to the p50 of its experiment; with fewer, the values of p50 and p99.`,
     );
   }
   if (panels.some((p) => p.trials.some((t) => t.trial.disturbed?.length > 0))) {
@@ -75,7 +75,7 @@ function drawn(view) {
   }
   const blocks = blockPanels(view);
   if (panels.length > 0 && blocks.length === 0) {
-    notes.push(`Choose at most ${BLOCK_CELLS} experiments, or open one, to see the quantiles within their windows.`);
+    notes.push(`Choose at most ${BLOCK_CELLS} experiments, or open one, to see quantiles within the window.`);
   }
   return { panels, blocks, notes, relative };
 }
@@ -218,7 +218,7 @@ function hover(view, theme, d, { cell, data, seriesId: id }) {
     ? [
         [STOLEN, share(h.stolen ?? null)],
         [FOREIGN, share(h.foreign ?? null)],
-        ['gaps of the bare machine', share(h.gaps ?? null)],
+        ['gaps of the idle host', share(h.gaps ?? null)],
       ]
     : [];
   const { metric } = metricOf(view, cell);
@@ -258,7 +258,7 @@ function partsOf(view, theme, d) {
         series: top.series,
       },
       {
-        title: 'what the host took of the CPUs meanwhile',
+        title: 'CPU time taken by the host',
         xAxis: axisOf(theme, 2 * p + 1, x, { log: false, format: brief, title: `since the first trial, ${panel.unit}`, gap: 26 }),
         yAxis: axisOf(theme, 2 * p + 1, below.y, { log: false, format: shareTick, gap: 56 }),
         series: below.series,
@@ -327,9 +327,9 @@ function summary(view) {
 export const time = plotOf({
   id: 'time',
   title: 'Along the run',
-  question: 'Did the machine, or anything else, change while it was measured?',
+  question: 'Did the machine or anything else change during the run?',
   kinds: { log: true, response: true },
-  empty: 'Nothing is selected of which trials were stored.',
+  empty: 'The selection has no stored trials.',
   drawn,
   placeOf,
   partsOf,

@@ -107,6 +107,6 @@ export function flawsOf(figure) {
   const near = (f) => f.about.startsWith(about);
   const sorted = [...flaws.filter(near), ...flaws.filter((f) => !near(f))];
   const lines = sorted.slice(0, 2).map((f) => `Known flaw (${f.about}): ${f.says}`);
-  if (flaws.length > 2) lines.push(`${flaws.length - 2} more known flaws stand with the sources.`);
+  if (flaws.length > 2) lines.push(`${flaws.length - 2} more known flaws are listed with the sources.`);
   return lines;
 }

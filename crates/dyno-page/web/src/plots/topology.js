@@ -74,7 +74,7 @@ function drawn(view) {
     'Box: p25 to p75 with the median; whiskers: smallest to p95; symbol: largest. An arrow at the top: lost messages.',
     ...leftOut({ panels, ...rest }),
     ...(others(view, panels.flatMap((p) => p.stacks.flat())).length > 0
-      ? ['White: figures of others, a diamond for the median, a circle for the largest.']
+      ? ['White: published figures; a diamond for the median, a circle for the largest.']
       : []),
     ...lacks(view, rest.cells),
   ];
@@ -255,7 +255,7 @@ const rows = (d, view) =>
 
 function summary(view) {
   const { panels } = drawn(view);
-  if (panels.length === 0) return 'Latency by topology: nothing is selected that has samples.';
+  if (panels.length === 0) return 'Latency by topology: the selection has no samples.';
   const topologies = new Set(panels.flatMap((p) => p.categories));
   const stacks = new Set(panels.flatMap((p) => p.stacks.map((s) => seriesName(view, s[0]))));
   const list = [...topologies].slice(0, 8).join(', ');
@@ -265,9 +265,9 @@ function summary(view) {
 export const topology = plotOf({
   id: 'topology',
   title: 'Latency by topology',
-  question: 'What do more senders and receivers change?',
+  question: 'How do more senders and receivers change the latency?',
   kinds: { log: true, response: true },
-  empty: 'Nothing is selected that has samples.',
+  empty: 'The selection has no samples.',
   drawn,
   room,
   panelOf,

@@ -326,8 +326,8 @@ test('the way to a capacity: every value that was tried stands over the one that
   assert.equal(new Set(marks.data.map((m) => m.symbol)).size, 2, 'what is broken has a mark of its own');
   assert.equal(marks.data.find((m) => m.symbolSize === 12).value[0], 2000);
   const notes = plot('knee').notes(v);
-  assert.equal(notes[0], 'tcp, stream: kept up to 2 kHz, broken from 4 kHz (nothing lost, loss ≤ 0: 10 %); of 3 kHz the trials do not tell.');
-  assert.match(notes[1], /not even 1 kHz is surely kept, broken from 1 kHz \(the sources sent only 50 % of what was due\)\.$/);
+  assert.equal(notes[0], 'tcp, stream: kept up to 2 kHz, broken from 4 kHz (nothing lost, loss ≤ 0: 10 %); 3 kHz undecided.');
+  assert.match(notes[1], /not even 1 kHz is kept with confidence, broken from 1 kHz \(the sources sent only 50 % of what was due\)\.$/);
   assert.match(notes[2], /^udp, stream: not finished; so far kept up to 2 kHz\.$/);
   assert.equal(plot('knee').applies(view(stacks(2))), false, 'a run that was no search');
 });

@@ -85,7 +85,7 @@ impl Keeper {
         match counts.as_deref() {
             Some(["0", "0", "0"]) => {}
             Some([places, killed, removed]) => tell(format!(
-                "cleared what an earlier run left behind on host {host}: {places} scratch places, \
+                "cleaned up after an earlier run on host {host}: {places} scratch folders, \
                  {killed} processes, {removed} other"
             )),
             _ => return Err(failed(hello)),

@@ -46,8 +46,8 @@ pub(super) fn measure(read: &mut [(Statements, Audit)], args: &AuditArgs) -> Res
     if read.iter().all(|(s, _)| s.nearest.is_empty()) {
         return Err(Failure::message(
             Code::Usage,
-            "none of the sources names an experiment that comes nearest to its figures, so that there is nothing to \
-             measure; a statement file names them as [[nearest]] (docs/reference/statements.md)",
+            "there is nothing to measure, because none of the sources names an experiment that comes nearest to its figures; a statement \
+             file names them as [[nearest]] (docs/reference/statements.md)",
         ));
     }
     let mut progress = Progress::new(false, false);

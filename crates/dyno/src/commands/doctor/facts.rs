@@ -26,7 +26,7 @@ const WAKE_UPS: u32 = 500;
 const DEEP_WAKE_UPS: u32 = 150;
 /// Equal pieces of work on each CPU.
 const PIECES: u32 = 100;
-/// How long the bare machine is watched: its CPUs idle, then spin.
+/// How long the idle host is watched: its CPUs idle, then spin.
 const WATCH: Nanos = Nanos::from_millis(1_600);
 
 /// Tells on standard error what is going on; the whole takes some seconds.

@@ -17,7 +17,7 @@ pub(super) fn render(report: &Report) -> String {
         out.push('\n');
     };
     section(
-        "Findings, what hurts most first",
+        "Findings, most serious first",
         report.findings.iter().flat_map(finding_lines).collect(),
     );
     section(
@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report) -> String {
         )],
     );
     section("Clock", clock_lines(f));
-    section("Core to core, bare cache-line round trip", core_lines(f));
+    section("Core to core: round trip of a cache line", core_lines(f));
     section("Timers and wake-ups", timer_lines(f));
     section(
         "Host noise: gaps above 1 µs in a thread that only reads the clock",
@@ -54,18 +54,18 @@ fn finding_lines(f: &Finding) -> Vec<String> {
     let mut lines = vec![format!("{severity:<9}{}: {}", f.cause.id(), f.cause)];
     let mut more = |title: &str, text: &str| lines.push(format!("         {title}: {text}"));
     if let (Some(text), true) = (f.cause.how_much(), f.severity != Severity::Fine) {
-        more("how much", &text);
+        more("effect", &text);
     }
     match &f.fix() {
         Some(Fix::Command(command)) => more("fix", command),
-        Some(Fix::Instead(advice)) => more("instead", advice),
+        Some(Fix::Instead(advice)) => more("advice", advice),
         None => {}
     }
     lines
 }
 
 fn clock_lines(f: &Facts) -> Vec<String> {
-    let mut lines = vec![format!("stamps are taken with {}", f.clock.source)];
+    let mut lines = vec![format!("time stamps come from {}", f.clock.source)];
     for c in &f.clocks {
         lines.push(format!(
             "{:<24} {:>6.1} ns a reading, resolution {:.1} ns",
@@ -118,11 +118,12 @@ fn core_lines(f: &Facts) -> Vec<String> {
 fn timer_lines(f: &Facts) -> Vec<String> {
     let mut lines = Vec::new();
     for t in &f.timers {
-        let slack = t
-            .slack
-            .map_or_else(|| "the kernel's slack".to_owned(), |s| format!("{s} slack"));
+        let slack = t.slack.map_or_else(
+            || "the kernel's default timer slack".to_owned(),
+            |s| format!("{s} slack"),
+        );
         lines.push(format!(
-            "a sleep of {} with {slack} ends late by p50 {}, p99 {}, max {}",
+            "a sleep of {} with {slack} ends too late: p50 {}, p99 {}, max {}",
             t.sleep, t.overshoot.p50, t.overshoot.p99, t.overshoot.max
         ));
     }
@@ -140,7 +141,7 @@ fn timer_lines(f: &Facts) -> Vec<String> {
     }
     for s in &f.speeds {
         lines.push(format!(
-            "equal work on cpu {}: p50 {}, p99 {}, max {}",
+            "the same work on cpu {}: p50 {}, p99 {}, max {}",
             s.cpu, s.piece.p50, s.piece.p99, s.piece.max
         ));
     }
@@ -160,7 +161,7 @@ fn gap_lines(f: &Facts) -> Vec<String> {
         })
         .collect();
     lines.push(format!(
-        "in {}: {} stolen by the hypervisor, {} used by others, {} interrupts",
+        "during {}: {} stolen by the hypervisor, {} used by other processes, {} interrupts",
         f.load.wall, f.load.stolen, f.load.foreign, f.load.interrupts
     ));
     lines

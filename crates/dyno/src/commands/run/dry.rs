@@ -22,7 +22,7 @@ pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
     )];
     if plan.repeats > 0 {
         lines.push(format!(
-            "  and at most {} more of each where the host disturbs them",
+            "  and at most {} more of each experiment if the host disturbs trials",
             plan.repeats
         ));
     }

@@ -33,7 +33,7 @@ pub(super) fn resume(
     if let Some(stored) = &manifest.plan.against {
         same_build(
             stored,
-            "put it back; a run ends with the builds that it began with",
+            "put it back; a run must end with the same builds with which it began",
         )?;
     }
     let redo = if args.retry_failed {
@@ -104,7 +104,7 @@ fn sound(plan: &Plan, directory: &Path) -> Result<()> {
         Some(host) => Err(Failure::message(
             Code::Store,
             format!(
-                "the plan in {} has the host {:?} at {:?}, which no testbed can have: somebody changed it; nothing was run",
+                "the plan in {} has the host {:?} at {:?}, which no testbed can have, so somebody has changed the plan; nothing was run",
                 directory.display(),
                 host.name,
                 host.address
@@ -135,9 +135,9 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
     Err(Failure::message(
         Code::Usage,
         format!(
-            "the run in {} was measured on {}, and this is {own}: a run has one machine; measure one here \
-             with `dyno run` and compare the two with `dyno compare`, or deal a run out with \
-             --shard and merge its parts",
+            "the run in {} was measured on {}, and this is {own}: a run belongs to one machine; \
+             measure a run here with `dyno run` and compare the two with `dyno compare`, or divide \
+             a run with --shard and merge its parts",
             directory.display(),
             hosts[0]
         ),
