@@ -18,6 +18,10 @@ constexpr int TURN_MS = 1000;
 // The longest silence on a connection before the library asks whether the broker lives, in seconds, as the
 // library's own programs have it.
 constexpr int KEEPALIVE_S = 60;
+// After an ended connection, and after each attempt to connect again that failed; mosquitto_reconnect_delay_set's own.
+constexpr milliseconds RECONNECT{1000};
+// Between two looks at whether the client ends, while it waits for that time.
+constexpr milliseconds LOOK{10};
 
 void checked(const char *call, int code) {
     if (code == MOSQ_ERR_ERRNO) {
@@ -48,7 +52,8 @@ void check_depth(const Options &options) {
 Client::Client(const dyno_context &context)
     : qos_(static_cast<int>(Options(context).integer("qos", 0))),
       outstanding_limit_(static_cast<int>(std::min<long long>(Options(context).integer("outstanding", 100), INT_MAX))),
-      send_timeout_ms_(Options(context).integer("send_timeout_ms", 10'000)) {
+      send_timeout_ms_(Options(context).integer("send_timeout_ms", 10'000)),
+      reconnects_(Options(context).boolean("reconnect", false)) {
     const Options options(context);
     const int port = port_of(options);
     check_depth(options);
@@ -106,28 +111,55 @@ Client::~Client() {
     mosquitto_destroy(library_);
 }
 
-// What mosquitto_loop_start's thread does, but that an ended connection stays ended: messages of the
-// time without one would be missed, and nobody would know why.
+// What mosquitto_loop_start's thread does, but that an ended connection stays ended unless the stack asks for another one:
+// messages of the time without one would be missed, and nobody would know why.
 void Client::loop() {
     while (!ends_.load()) {
         const int code = mosquitto_loop(library_, TURN_MS, 1);
-        if (code != MOSQ_ERR_SUCCESS) {
+        if (code == MOSQ_ERR_SUCCESS) {
+            continue;
+        }
+        if (!reconnects_) {
             lost_.store(code);
             const std::lock_guard<std::mutex> lock(room_mutex_);
             room_.notify_all();
             return;
         }
+        const auto end = steady_clock::now() + RECONNECT;
+        while (!ends_.load() && steady_clock::now() < end) {
+            std::this_thread::sleep_for(LOOK);
+        }
+        // Where it fails, the next turn of the loop says so.
+        mosquitto_reconnect(library_);
     }
 }
 
-void Client::on_connect(mosquitto *, void *self, int code) { static_cast<Client *>(self)->accepted_ = code; }
+void Client::on_connect(mosquitto *, void *self, int code) {
+    auto &client = *static_cast<Client *>(self);
+    const bool again = client.accepted_ == 0;
+    client.accepted_ = code;
+    if (again && code == 0) {
+        client.on_reconnect();
+    }
+}
+
+// The broker has forgotten a clean session's subscriptions, and the library what was to leave with QoS 0.
+void Client::on_reconnect() {
+    if (qos_ == 0) {
+        outstanding_.store(0);
+    }
+    const std::lock_guard<std::mutex> lock(handlers_mutex_);
+    for (const auto &[topic, subscription] : handlers_) {
+        mosquitto_subscribe(library_, nullptr, topic.c_str(), subscription.qos);
+    }
+}
 
 void Client::on_message(mosquitto *, void *self, const mosquitto_message *message) noexcept {
     auto &client = *static_cast<Client *>(self);
     const std::lock_guard<std::mutex> lock(client.handlers_mutex_);
     const auto handler = client.handlers_.find(std::string_view(message->topic));
     if (handler != client.handlers_.end()) {
-        handler->second(message->payload, static_cast<size_t>(message->payloadlen));
+        handler->second.handler(message->payload, static_cast<size_t>(message->payloadlen));
     }
 }
 
@@ -185,7 +217,7 @@ void Client::tell(const std::string &topic, const std::string &text) {
 void Client::subscribe(const std::string &topic, int qos, Handler handler) {
     {
         const std::lock_guard<std::mutex> lock(handlers_mutex_);
-        handlers_[topic] = std::move(handler);
+        handlers_[topic] = {std::move(handler), qos};
     }
     const int code = mosquitto_subscribe(library_, nullptr, topic.c_str(), qos);
     if (code != MOSQ_ERR_SUCCESS) {

@@ -44,11 +44,13 @@ class Client {
     static void on_publish(mosquitto *, void *self, int);
     void connect(const dyno_context &context, int port, bool nodelay);
     void loop();
+    void on_reconnect();
     bool has_room();
 
     const int qos_;
     const int outstanding_limit_;
     const long long send_timeout_ms_;
+    const bool reconnects_;
     mosquitto *library_ = nullptr;
     int accepted_ = -1; // The broker's answer to the connection.
     std::thread thread_;
@@ -60,7 +62,11 @@ class Client {
     std::mutex room_mutex_;
     std::condition_variable room_;
     std::mutex handlers_mutex_;
-    std::map<std::string, Handler, std::less<>> handlers_;
+    struct Subscription {
+        Handler handler;
+        int qos;
+    };
+    std::map<std::string, Subscription, std::less<>> handlers_;
 };
 
 } // namespace dyno::mqtt

@@ -1,7 +1,8 @@
 // MQTT 3.1.1 through a broker, with libmosquitto: a topic per channel, named as the channel.
 //
 // Connection. A participant has one, to the broker at `port` of its own host, as a client would, and a thread that runs
-// the library's loop. An ended connection is an error; nothing connects again behind Dyno's back.
+// the library's loop. An ended connection is an error; nothing connects again behind Dyno's back, unless the stack asks for it
+// (`reconnect`), as those do that are measured through outages.
 //
 // Sending. mosquitto_publish copies the message into the library's queue, from which that thread sends it. The library
 // has no limit for that queue, so that a flood would fill the memory: a send waits while more than `outstanding` messages
@@ -118,6 +119,8 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"broker_queue", DYNO_OPTION_INT, 0, nullptr, "1000",
      "messages that the broker keeps for a subscriber that is slower (max_queued_messages); more are dropped; "
      "mosquitto's own: 1000"},
+    {"reconnect", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "connect again 1 s after a connection has ended, and subscribe again, as the library's own threads do"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000", "how long a send waits for room, in ms"},
     {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "the connection is encrypted; the broker's certificate is server.crt in the trial's scratch directory"},

@@ -49,8 +49,9 @@ Connection::Connection(const dyno_context &context) : queue_depth_(queue_depth_o
     natsOptions *const o = settings.options;
     checked("natsOptions_SetURL", natsOptions_SetURL(o, url.c_str()));
     checked("natsOptions_SetTimeout", natsOptions_SetTimeout(o, ACCEPT_MS));
-    // Messages of the time without a connection would be missed, and nobody would know why.
-    checked("natsOptions_SetAllowReconnect", natsOptions_SetAllowReconnect(o, false));
+    // Messages of the time without a connection are missed, and nobody would know why where nothing was broken on purpose.
+    const bool reconnects = options.boolean("reconnect", false);
+    checked("natsOptions_SetAllowReconnect", natsOptions_SetAllowReconnect(o, reconnects));
     checked("natsOptions_SetSendAsap", natsOptions_SetSendAsap(o, options.boolean("send_asap", true)));
     checked("natsOptions_SetMaxPendingMsgs", natsOptions_SetMaxPendingMsgs(o, queue_depth_));
     checked("natsOptions_SetWriteDeadline",

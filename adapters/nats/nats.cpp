@@ -1,7 +1,8 @@
 // NATS through its server, with the C client of its makers: a subject per channel.
 //
 // Connection. A participant has one, to the server at `port` of its own host, as a client would. An ended connection is
-// an error; nothing connects again behind Dyno's back.
+// an error; nothing connects again behind Dyno's back, unless the stack asks for it (`reconnect`), as those do that are measured
+// through outages.
 //
 // Sending. natsConnection_Publish copies the message into the connection's buffer. With `send_asap` the caller writes it to
 // the socket at once, and waits where that is full; without, the library's flusher thread does, with what came meanwhile.
@@ -23,6 +24,8 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "14222", "the port of the server on each participant's host"},
     {"pending", DYNO_OPTION_INT, 0, nullptr, "65536",
      "messages that the library keeps for a subscription; more are dropped; the library's own: 65536"},
+    {"reconnect", DYNO_OPTION_BOOL, 0, nullptr, "false",
+     "connect again after a connection has ended, as the library comes: every 2 s, at most 60 times"},
     {"send_asap", DYNO_OPTION_BOOL, 0, nullptr, "true",
      "true: a send writes to the socket; false: a thread of the library's does, the library's own way"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
