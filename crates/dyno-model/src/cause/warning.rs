@@ -1,5 +1,6 @@
 //! What the reader of a trial should know: what could not be applied, looked at or counted.
 
+use super::failure::AgentTrouble;
 use super::granted::NotGranted;
 use super::who::Who;
 use crate::unit::Nanos;
@@ -71,6 +72,16 @@ pub enum Warning {
         lost: u64,
         /// Of each step of the trial.
         deadline: Nanos,
+    },
+    /// A participant could not go on, in a trial with faults, which tolerates that.
+    #[error("{who}: {trouble} (in `{step}`); the trial has faults and went on without it")]
+    Tolerated {
+        /// Who.
+        who: Who,
+        /// What it was.
+        trouble: AgentTrouble,
+        /// The call into the adapter, such as `open`.
+        step: String,
     },
     /// How long the participants took to start is not known.
     #[error("the start of its participants is not recorded: {error}")]
