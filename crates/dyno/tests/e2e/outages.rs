@@ -390,7 +390,7 @@ fn a_connection_sends_again_what_a_cut_or_a_loss_has_taken() {
         place.run(&[&run[..], &APART].concat()).with_code(0);
         let trial = of_mine(&place);
         assert_eq!(number(outage(&trial), "lost"), 0, "{fault}: {trial:#}");
-        assert!(counter(&trial, "tcp-retransmits") > 0, "{fault}: {trial:#}");
+        assert!(counter(&trial, "tcp_retransmits") > 0, "{fault}: {trial:#}");
     }
 }
 
