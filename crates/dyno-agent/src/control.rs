@@ -118,9 +118,14 @@ impl Trial {
         Ok(results)
     }
 
+    /// Whether the window may have begun before this process: it takes the place of another, and has no cost.
+    fn came_later(&self) -> bool {
+        self.assignment.generation > 0
+    }
+
     /// Takes the reading with which the cost begins, before the window that begins at `at`.
     fn meter_before(&mut self, at: Nanos) {
-        if !self.shared.begin_metering(at) {
+        if !self.came_later() && !self.shared.begin_metering(at) {
             let late = self.shared.clock.now().saturating_sub(at);
             let agent = results::label(&self.assignment);
             self.remarks.push(Warning::AgentReadLate { agent, late });
@@ -129,7 +134,7 @@ impl Trial {
 
     /// Whether the cost has not begun, and nobody has said so.
     fn is_unread(&self) -> bool {
-        !self.shared.is_metering() && self.remarks.is_empty()
+        !self.came_later() && !self.shared.is_metering() && self.remarks.is_empty()
     }
 
     /// Interrupts threads that are in the same call as at the last look.

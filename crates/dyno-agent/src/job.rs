@@ -412,7 +412,7 @@ impl Job {
 
     /// Polls until every end sees its peers, then tells so, and since when there are endpoints:
     /// `opened`. What follows does not wait for other participants. False: the trial was stopped
-    /// meanwhile.
+    /// meanwhile, or its window is over, which only a participant sees that came later than the others.
     pub(crate) fn await_matched(
         &self,
         thread: &ThreadState,
@@ -426,7 +426,7 @@ impl Job {
             {
                 break;
             }
-            if self.shared.phase() == Phase::Stop {
+            if self.shared.phase() >= Phase::Drain {
                 return Ok(false);
             }
             std::thread::sleep(Duration::from_micros(200));

@@ -3,7 +3,7 @@
 use crate::event::{Event, Failure, Played};
 use crate::job::Job;
 use crate::roles::{self, Kit};
-use crate::shared::{Call, Shared, ThreadState};
+use crate::shared::{Shared, ThreadState};
 use dyno_measure::host;
 use dyno_model::Nanos;
 use dyno_model::cause::{NotGranted, Warning};
@@ -27,7 +27,7 @@ pub(crate) fn play(job: &Job, go: &mpsc::Receiver<Nanos>) {
 
 fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<Played, Failure> {
     let warnings = prepare(job)?;
-    let kit = Kit::new(job);
+    let kit = Kit::new(job)?;
     job.tell(Event::Prepared(warnings));
     let Ok(at) = go.recv() else {
         return Ok(Played::default());
@@ -37,11 +37,7 @@ fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<
         job.shared.begin_metering(Nanos(u64::MAX));
     }
     sleep_until(&job.shared, at);
-
-    let mut nodes = job.open(thread)?;
-    let played = roles::play(job, thread, &mut nodes, kit)?;
-    thread.inside(Call::Drop, || drop(nodes));
-    Ok(played)
+    roles::play(job, thread, kit)
 }
 
 /// Pins, schedules and locks; what the machine does not grant becomes a warning, but for CPUs that were listed.

@@ -8,6 +8,7 @@ mod initiator;
 mod intake;
 mod link;
 mod loopback;
+mod outage;
 mod passages;
 mod places;
 mod pongs;
@@ -23,7 +24,7 @@ mod warmup;
 
 use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
-use crate::shared::ThreadState;
+use crate::shared::{Call, ThreadState};
 use dyno_measure::Recorder;
 use dyno_model::protocol::Role;
 
@@ -41,11 +42,16 @@ pub(crate) enum Kit {
     /// Makes its own at each of its places.
     Probe,
     Gateway(gateway::Kit),
+    /// Of a source or a sink in a trial with faults.
+    Outage(outage::Kit),
 }
 
 impl Kit {
-    pub(crate) fn new(job: &Job) -> Self {
-        match job.participant.role {
+    pub(crate) fn new(job: &Job) -> Result<Self, Failure> {
+        if !job.experiment().faults.is_empty() {
+            return outage::Kit::new(job).map(Kit::Outage);
+        }
+        Ok(match job.participant.role {
             Role::Source => {
                 Kit::Source(Box::new([0; 2].map(|_| tally::recorder(job.experiment()))))
             }
@@ -59,24 +65,37 @@ impl Kit {
             Role::Loopback => Kit::Loopback,
             Role::Probe => Kit::Probe,
             Role::Gateway => Kit::Gateway(gateway::Kit::new(job)),
-        }
+        })
     }
 }
 
-/// Plays the participant's role.
-pub(crate) fn play(
+/// Opens the participant's libraries and plays its role.
+pub(crate) fn play(job: &Job, thread: &ThreadState, kit: Kit) -> Result<Played, Failure> {
+    match kit {
+        Kit::Source(recorders) => opened(job, thread, |nodes| {
+            source::play(job, thread, nodes, *recorders)
+        }),
+        Kit::Sink(inboxes) => opened(job, thread, |nodes| sink::play(job, thread, nodes, inboxes)),
+        Kit::Initiator(kit) => opened(job, thread, |nodes| {
+            initiator::play(job, thread, nodes, *kit)
+        }),
+        Kit::Echo => opened(job, thread, |nodes| echo::play(job, thread, nodes)),
+        Kit::Loopback => opened(job, thread, |nodes| loopback::play(job, thread, nodes)),
+        Kit::Probe => opened(job, thread, |_| probe::play(job, thread)),
+        Kit::Gateway(kit) => opened(job, thread, |nodes| gateway::play(job, thread, nodes, kit)),
+        // Opens as often as it takes.
+        Kit::Outage(kit) => outage::play(job, thread, &kit),
+    }
+}
+
+/// Plays a role with the libraries opened once.
+fn opened(
     job: &Job,
     thread: &ThreadState,
-    nodes: &mut Nodes,
-    kit: Kit,
+    play: impl FnOnce(&mut Nodes) -> Result<Played, Failure>,
 ) -> Result<Played, Failure> {
-    match kit {
-        Kit::Source(recorders) => source::play(job, thread, nodes, *recorders),
-        Kit::Sink(inboxes) => sink::play(job, thread, nodes, inboxes),
-        Kit::Initiator(kit) => initiator::play(job, thread, nodes, *kit),
-        Kit::Echo => echo::play(job, thread, nodes),
-        Kit::Loopback => loopback::play(job, thread, nodes),
-        Kit::Probe => probe::play(job, thread),
-        Kit::Gateway(kit) => gateway::play(job, thread, nodes, kit),
-    }
+    let mut nodes = job.open(thread)?;
+    let played = play(&mut nodes)?;
+    thread.inside(Call::Drop, || drop(nodes));
+    Ok(played)
 }

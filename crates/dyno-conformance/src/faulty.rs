@@ -1,6 +1,6 @@
 //! The adapter `faulty`: wraps another one and misbehaves as its options say.
 //!
-//! Faults of messages (drop, duplicate, reorder, corrupt, truncate, delay) happen at the sender.
+//! Faults of messages (drop, duplicate, reorder, corrupt, truncate, delay, silence) happen at the sender, deafness at the receiver.
 //! Every message that the caller sends counts, link probes and warm-up included, for each sender
 //! apart and from one: with `drop_every = 3` the messages 3, 6, 9 … of each channel are dropped.
 //! Faults of calls (hang, crash, error) happen at either side; see [`Place`] for what counts there.
@@ -16,7 +16,7 @@ use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OnMessage,
     OptionSpec, Placement, Receiver, Result, Sender, Subscription, Wait,
 };
-use endpoint::{FaultyReceiver, FaultySender, FaultySubscription};
+use endpoint::{FaultyReceiver, FaultySender, FaultySubscription, Hearing};
 use options::Faults;
 use std::sync::Arc;
 use trap::{Trap, Traps};
@@ -55,7 +55,7 @@ impl Adapter for Faulty {
             version: env!("CARGO_PKG_VERSION").into(),
             summary:
                 "Wraps the adapter named by `inner` and drops, duplicates, reorders, corrupts, \
-                      truncates or delays messages, hangs, fails or crashes as told. Shows that \
+                      truncates or delays messages, falls silent, stays deaf, hangs, fails or crashes as told. Shows that \
                       Dyno reports each lie as what it is; measures nothing. All options that are \
                       not its own go to the wrapped adapter."
                     .into(),
@@ -197,9 +197,13 @@ impl Node for FaultyNode {
             });
         }
         let traps = self.traps.clone();
+        let mut hearing = Hearing::new(&self.faults);
         let inner = self.inner.subscribe(
             channel,
             Box::new(move |bytes| {
+                if !hearing.hears() {
+                    return;
+                }
                 traps.spring_or_stay(Place::Take, Some(Side::Receiver));
                 on_message(bytes);
                 traps.count(Place::Take, Some(Side::Receiver));

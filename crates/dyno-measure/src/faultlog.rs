@@ -67,8 +67,6 @@ pub enum FaultLogError {
 pub struct FaultLog {
     words: NonNull<AtomicU64>,
     capacity: usize,
-    participant: u16,
-    generation: u16,
 }
 
 /// What a log held.
@@ -121,8 +119,6 @@ impl FaultLog {
                 source,
             })?,
             capacity,
-            participant,
-            generation,
         };
         let words = log.words();
         let who = u64::from(participant) | u64::from(generation) << 16;

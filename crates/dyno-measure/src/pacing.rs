@@ -6,6 +6,7 @@ mod pacer;
 
 pub use pacer::{Pacer, TOLERANCE};
 
+use dyno_model::Workload;
 use dyno_model::factor::Arrivals;
 use dyno_model::unit::{Nanos, RateHz};
 use rand_chacha::ChaCha8Rng;
@@ -40,6 +41,24 @@ enum Gaps {
 }
 
 impl Schedule {
+    /// The messages of `participant` in a trial with `seed`, from `start` on; `None` where the stack or the other side sets
+    /// the pace.
+    pub fn of(workload: Workload, start: Nanos, seed: u64, participant: u16) -> Option<Self> {
+        match workload {
+            Workload::Stream { rate, arrivals } => {
+                // Each sender has gaps of its own, the same in every repetition of the trial.
+                let seed = seed.wrapping_add(u64::from(participant));
+                Some(Self::stream(rate, arrivals, start, seed))
+            }
+            Workload::Burst { messages, period } => Some(Self::burst(messages, period, start)),
+            Workload::Flood
+            | Workload::PingPong { .. }
+            | Workload::Call { .. }
+            | Workload::FirstMessage { .. }
+            | Workload::Probe { .. } => None,
+        }
+    }
+
     /// Messages at `rate` from `start` on. Fixed: the first is due at `start`. Poisson: a Poisson
     /// process, so the first comes a random gap after `start`; equal seeds give equal schedules.
     pub fn stream(rate: RateHz, arrivals: Arrivals, start: Nanos, seed: u64) -> Self {
@@ -134,7 +153,6 @@ fn exponential(bits: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_model::Workload;
     use proptest::prelude::*;
 
     fn dues(mut s: Schedule, n: usize) -> Vec<u64> {

@@ -246,9 +246,9 @@ pub enum Noted {
     Arrival {
         /// Its place in the schedule.
         sequence: u64,
-        /// When it was due; zero where the message has no room for it.
+        /// When it was due.
         due: Nanos,
-        /// When it was sent; zero where the message has no room for it.
+        /// When it was sent.
         sent: Nanos,
     },
     /// A message arrived with other content than was sent, or cut short.
@@ -275,7 +275,7 @@ pub enum Noted {
 }
 
 /// How the library told of a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetectedBy {
     /// The number of matched peers fell.
@@ -286,42 +286,46 @@ pub enum DetectedBy {
     Take,
 }
 
-/// When an end first told of a fault.
+/// When an end first told of a fault in one of the ways, within the window. An end that told in that way also before the fault
+/// has none: it would tell without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detection {
     /// Who told; not whom the fault struck.
     pub participant: u16,
     /// How.
     pub by: DetectedBy,
-    /// After the fault's begin.
+    /// After the fault's begin, by the earlier of its readings.
     pub after: Nanos,
 }
 
 /// What came of a trial's faults over one channel at one receiver. With several faults the first one's begin and the last one's
-/// end count. Of each instant's two readings the earlier one counts: no figure is shorter than what happened. A fault without
-/// an end counts from its begin.
+/// end count; a fault without an end counts from its begin. Of the two readings of an instant a time counts from the earlier
+/// one, and what must have happened after it happened after the later one: so no figure is shorter than the truth.
 ///
 /// A message is *newer* where its place in the schedule is behind those of all that arrived before it, so a repeated or an
-/// overtaken message ends no silence. *In time* is a response time of at most the largest one before the fault plus
-/// [`Outage::TOLERANCE`]. The *proof* is the longer of [`Outage::PROOF_PERIODS`] periods and [`Outage::PROOF`].
+/// overtaken message ends no silence. *Before the fault* are the messages of the window up to the newest one that had arrived
+/// when it began. *In time* is a response time of at most the largest one before the fault plus [`Outage::TOLERANCE`]. The
+/// *proof* is the longer of [`Outage::PROOF_PERIODS`] periods of the stream and [`Outage::PROOF`].
 ///
-/// An end is *deaf* where it got nothing newer for good: no message that was sent after the fault's begin arrived newer after
-/// the fault's end, or all that were due in the last part of the window, as long as the proof or longer, are missing. At a deaf
-/// end silence, recovery and steady state are infinite, whatever came in between.
+/// An end is *deaf* where nothing newer came for good: no message that was sent after the fault's begin arrived newer after
+/// the fault's end, or all messages are missing that were due in the last part of the window, which is as long as the proof or
+/// longer. At a deaf end silence, recovery and steady state are infinite, whatever came in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The channel.
     pub channel: u16,
     /// The receiving participant.
     pub receiver: u16,
-    /// The longest time from one newer message to the next, of those that end after the fault's begin. `None`: the end is deaf.
+    /// The longest time from one newer message to the next that ends after the fault's begin. Where a few of the last
+    /// messages of the window are missing, the last one ends with the window. `None`: the end is deaf.
     pub silence: Option<Nanos>,
-    /// From the fault's end until the first newer message that was sent after the fault's begin; zero where every message
-    /// that was under way or due from the fault's begin until the proof after its end arrived once and in time. `None`: the end is deaf.
+    /// From the fault's end until the first newer message that was sent after the fault's begin. Zero where messages came all
+    /// along: every one behind those before the fault, until the proof after its end, arrived once and in time. `None`: the end
+    /// is deaf.
     pub recovery: Option<Nanos>,
     /// From the fault's end until the first arrival from which on, for the time of the proof, every due message arrives once
-    /// and in time; behind the last silence that is longer than the proof. Zero where recovery is zero and no such silence
-    /// comes later. `None`: never within the window, or the end is deaf.
+    /// and in time; not before the recovery, and behind the last silence that is longer than the proof. Zero where messages
+    /// came all along and no such silence came later. `None`: never within the window, or the end is deaf.
     pub steady: Option<Nanos>,
     /// Messages due from the fault's begin on that never arrived intact.
     pub lost: u64,
@@ -333,13 +337,13 @@ pub struct Outage {
     pub burst: u64,
     /// The largest age (arrival less due time) among them.
     pub oldest: Nanos,
-    /// The median response time of messages due in the window before the fault. `None`: half of them or more never arrived, or
-    /// none was due.
+    /// The median response time before the fault. `None`: half of those messages or more never arrived, or there are none.
     pub before_p50: Option<Nanos>,
-    /// The largest response time of them that arrived. `None`: none did, and then nothing is known to be in time.
+    /// The largest response time before the fault, of the messages that arrived. `None`: none did, and then nothing after it
+    /// is known to be in time.
     pub before_max: Option<Nanos>,
-    /// The largest response time of messages that were due from the steady state on and arrived: beside `before_max` it shows
-    /// what stays of the fault. `None`: there is no steady state.
+    /// The largest response time from the steady state on, of the messages that arrived: beside `before_max` it shows what
+    /// stays of the fault. `None`: there is no steady state.
     pub steady_max: Option<Nanos>,
     /// Arrivals around the fault for the picture, at most [`Outage::MOST_ARRIVALS`]: relative to the fault's begin, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

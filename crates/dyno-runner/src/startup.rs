@@ -80,9 +80,23 @@ fn one(
     time: Nanos,
     distributions: &mut BTreeMap<Metric, Distribution>,
 ) -> Result<(), RecordError> {
+    one_or_never(metric, Some(time), distributions)
+}
+
+/// Sets a metric to the one sample of its trial; `None` is infinite.
+///
+/// # Errors
+/// The histogram library fails.
+pub(crate) fn one_or_never(
+    metric: Metric,
+    time: Option<Nanos>,
+    distributions: &mut BTreeMap<Metric, Distribution>,
+) -> Result<(), RecordError> {
     let mut recorder = Recorder::by_count(1, 1);
-    recorder.record(Nanos::ZERO, time);
-    distributions.insert(metric, recorder.finish(0)?);
+    if let Some(time) = time {
+        recorder.record(Nanos::ZERO, time);
+    }
+    distributions.insert(metric, recorder.finish(u64::from(time.is_none()))?);
     Ok(())
 }
 

@@ -101,6 +101,11 @@ impl<T: Send + 'static> Subscribed<T> {
         self.subscriptions.len()
     }
 
+    /// The subscriptions, in the order in which they were added.
+    pub(super) fn each(&mut self) -> impl Iterator<Item = &mut dyn Subscription> {
+        self.subscriptions.iter_mut().map(|s| s.as_mut() as _)
+    }
+
     pub(super) fn matched(&mut self) -> Result<bool, Error> {
         all(self.subscriptions.iter_mut().map(|s| s.matched()))
     }

@@ -38,6 +38,8 @@ struct Damage {
     /// A message held back, and whether there is one.
     held: Vec<u8>,
     holds: bool,
+    /// When the last message before the silence was sent.
+    silent_since: Option<Instant>,
 }
 
 impl Damage {
@@ -53,7 +55,18 @@ impl Damage {
             buffer: vec![0; room],
             held: Vec::with_capacity(room),
             holds: false,
+            silent_since: None,
         }
+    }
+
+    /// Whether the message of that number falls into the silence.
+    fn is_silent(&mut self, number: u64) -> bool {
+        let silence = self.faults.silence;
+        if silence.lasts.is_zero() || number < silence.after {
+            return false;
+        }
+        let since = *self.silent_since.get_or_insert_with(Instant::now);
+        number > silence.after && since.elapsed() < silence.lasts
     }
 
     fn send(
@@ -67,6 +80,9 @@ impl Damage {
         }
         fill(&mut self.buffer[..len]);
         self.number += 1;
+        if self.is_silent(self.number) {
+            return Ok(Sent::Accepted);
+        }
         let (faults, number) = (&self.faults, self.number);
         let early = faults.delay_first == 0 || number <= faults.delay_first;
         if early && faults.delay.hits(number) {
@@ -135,9 +151,34 @@ impl Drop for FaultySender {
     }
 }
 
+/// How much a receiver still shows.
+pub(super) struct Hearing {
+    left: Option<u64>,
+}
+
+impl Hearing {
+    pub(super) fn new(faults: &Faults) -> Self {
+        let left = faults.deaf_after;
+        Hearing { left }
+    }
+
+    /// Whether the next message is shown.
+    pub(super) fn hears(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+}
+
 /// A receiver that springs traps.
 pub(super) struct FaultyReceiver {
     inner: Box<dyn Receiver>,
+    hearing: Hearing,
     slow_take: Duration,
     always_matched: bool,
     traps: Arc<Traps>,
@@ -147,6 +188,7 @@ impl FaultyReceiver {
     pub(super) fn new(inner: Box<dyn Receiver>, faults: &Faults, traps: Arc<Traps>) -> Self {
         FaultyReceiver {
             inner,
+            hearing: Hearing::new(faults),
             slow_take: faults.slow_take,
             always_matched: faults.always_matched,
             traps,
@@ -163,7 +205,16 @@ impl Receiver for FaultyReceiver {
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
         self.traps.spring(Place::Take, Some(Side::Receiver))?;
-        let taken = self.inner.take(on_message)?;
+        let (mut is_shown, hearing) = (false, &mut self.hearing);
+        let taken = self.inner.take(&mut |bytes| {
+            is_shown = hearing.hears();
+            if is_shown {
+                on_message(bytes);
+            }
+        })?;
+        if taken && !is_shown {
+            return Ok(false);
+        }
         if taken {
             self.traps.count(Place::Take, Some(Side::Receiver));
         } else {

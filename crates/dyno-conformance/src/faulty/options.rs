@@ -93,6 +93,13 @@ impl Every {
     }
 }
 
+/// Nothing is sent for a time, from the last of so many messages on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Silence {
+    pub(super) lasts: Duration,
+    pub(super) after: u64,
+}
+
 /// All faults of one node, parsed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Faults {
@@ -107,6 +114,8 @@ pub(super) struct Faults {
     pub(super) delay_first: u64,
     pub(super) delay_by: Duration,
     pub(super) delay_spin: bool,
+    pub(super) silence: Silence,
+    pub(super) deaf_after: Option<u64>,
     pub(super) slow_open: Duration,
     pub(super) slow_take: Duration,
     pub(super) always_matched: bool,
@@ -148,6 +157,14 @@ impl Faults {
             delay_by: Duration::from_micros(count(context, "delay_us", 1_000)?)
                 + Duration::from_nanos(count(context, "delay_ns", 0)?),
             delay_spin: context.bool("delay_spin", false)?,
+            silence: Silence {
+                lasts: Duration::from_millis(count(context, "silence_ms", 0)?),
+                after: count(context, "silence_after", 0)?,
+            },
+            deaf_after: match context.options.contains_key("deaf_after") {
+                true if is_deaf_in(context)? => Some(count(context, "deaf_after", 0)?),
+                _ => None,
+            },
             slow_open: Duration::from_millis(count(context, "slow_open_ms", 0)?),
             slow_take: Duration::from_millis(count(context, "slow_take_ms", 0)?),
             always_matched: context.bool("always_matched", false)?,
@@ -187,7 +204,28 @@ impl Faults {
         ]
         .into_iter()
         .any(Every::is_set)
+            || !self.silence.lasts.is_zero()
     }
+}
+
+/// Whether receivers are deaf in this trial. A session's name ends with the trial's place in its run, from 0.
+fn is_deaf_in(context: &NodeContext) -> Result<bool> {
+    let every = count(context, "deaf_trials", 1)?;
+    if every <= 1 {
+        return Ok(true);
+    }
+    let session = &context.session;
+    let place = session
+        .rsplit('-')
+        .next()
+        .and_then(|n| n.parse::<u64>().ok());
+    let place = place.ok_or_else(|| Error::Option {
+        name: "deaf_trials".into(),
+        message: format!(
+            "the session {session:?} has no number of its trial; leave the option out"
+        ),
+    })?;
+    Ok((place + 1).is_multiple_of(every))
 }
 
 fn count(context: &NodeContext, name: &str, default: u32) -> Result<u64> {
@@ -301,6 +339,26 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             OptionKind::Bool,
             Some(OptionValue::Bool(false)),
             "whether the delay burns CPU time instead of sleeping",
+        ),
+        every(
+            "silence_ms",
+            "for so many milliseconds after the last message before it a sender drops all of them silently; 0: none",
+        ),
+        every(
+            "silence_after",
+            "how many messages of a sender go well before the silence",
+        ),
+        spec(
+            "deaf_after",
+            OptionKind::Int,
+            None,
+            "how many messages a receiver shows before it stays deaf, though its library goes on; left out: it never is",
+        ),
+        spec(
+            "deaf_trials",
+            OptionKind::Int,
+            int(1),
+            "receivers are deaf in each n-th trial of a run only",
         ),
         every(
             "slow_open_ms",

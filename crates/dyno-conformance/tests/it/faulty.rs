@@ -19,13 +19,17 @@ fn text(v: &str) -> OptionValue {
 }
 
 fn open_as(participant: u16, options: Pairs) -> Result<Box<dyn Node>> {
+    open_in("s", participant, options)
+}
+
+fn open_in(session: &str, participant: u16, options: Pairs) -> Result<Box<dyn Node>> {
     let mut options: Options = options
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.clone()))
         .collect();
     options.insert("inner".into(), text("memory"));
     faulty::adapter(vec![memory::adapter()]).open(&NodeContext {
-        session: "s".into(),
+        session: session.into(),
         scratch: "/nonexistent".into(),
         participant,
         address: "127.0.0.1".into(),
@@ -54,8 +58,12 @@ struct Ends {
 }
 
 fn ends(options: Pairs) -> Ends {
+    ends_in("s", options)
+}
+
+fn ends_in(session: &str, options: Pairs) -> Ends {
     let channel = channel();
-    let mut nodes = [open_as(0, options).unwrap(), open_as(1, options).unwrap()];
+    let mut nodes = [0, 1].map(|number| open_in(session, number, options).unwrap());
     Ends {
         receiver: nodes[1].receiver(&channel, Wait::Spin).unwrap(),
         sender: nodes[0].sender(&channel).unwrap(),
@@ -129,6 +137,61 @@ fn truncated_messages_keep_at_least_a_byte() {
     let mut by_all = ends(&[("truncate_every", int(1)), ("truncate_by", int(100))]);
     by_all.send(1);
     assert_eq!(by_all.arrived(), [[1]]);
+}
+
+#[test]
+fn a_sender_is_silent_for_as_long_as_asked_and_goes_on() {
+    let mut ends = ends(&[("silence_after", int(2)), ("silence_ms", int(50))]);
+    ends.send(1);
+    let before = Instant::now();
+    ends.send(2);
+    assert_eq!(ends.arrived(), [[1; 4], [2; 4]]);
+    let mut after = Vec::new();
+    while after.is_empty() {
+        ends.send(3);
+        after = ends.arrived();
+    }
+    assert!(before.elapsed() >= Duration::from_millis(50));
+    ends.send(4);
+    assert_eq!(
+        (after, ends.arrived()),
+        (vec![vec![3; 4]], vec![vec![4; 4]])
+    );
+}
+
+#[test]
+fn a_deaf_receiver_shows_nothing_more() {
+    let options = [("deaf_after", int(2))];
+    assert_eq!(six(&options), [1, 2]);
+    let channel = channel();
+    let mut nodes = [open_as(0, &options).unwrap(), open_as(1, &options).unwrap()];
+    let mut sender = nodes[0].sender(&channel).unwrap();
+    let seen = Arc::new(Mutex::new(0));
+    let count = seen.clone();
+    let on_message = Box::new(move |_: &[u8]| *count.lock().unwrap() += 1);
+    let subscription = nodes[1].subscribe(&channel, on_message).unwrap();
+    (1..=6).for_each(|n| {
+        let sent = sender.send(4, &mut |room| room.fill(n));
+        assert_eq!(sent.unwrap(), Sent::Accepted);
+    });
+    // Its thread has ended then.
+    drop(subscription);
+    assert!(*seen.lock().unwrap() <= 2);
+}
+
+#[test]
+fn receivers_are_deaf_in_each_nth_trial_only() {
+    let options = [("deaf_after", int(0)), ("deaf_trials", int(20))];
+    for (place, is_deaf) in [(0, false), (18, false), (19, true), (20, false), (39, true)] {
+        let mut ends = ends_in(&format!("dyno-1.ab-{place}"), &options);
+        ends.send(1);
+        assert_eq!(ends.arrived().is_empty(), is_deaf, "{place}");
+    }
+    let error = open_as(1, &options).err().unwrap().to_string();
+    assert!(
+        error.contains("deaf_trials") && error.contains("\"s\""),
+        "{error}"
+    );
 }
 
 #[test]

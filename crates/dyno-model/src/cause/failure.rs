@@ -299,6 +299,24 @@ pub enum FailureCause {
         /// By the counts.
         lost: u64,
     },
+    /// A participant logged a message that the schedule does not have.
+    #[error(
+        "participant {receiver} received message {sequence} of channel {channel} as due at {due} of the run's clock, and \
+         the schedule has no such message"
+    )]
+    NotScheduled {
+        /// Who.
+        receiver: u16,
+        /// Over which.
+        channel: u16,
+        /// Its place in the schedule, as it said.
+        sequence: u64,
+        /// When it was due, as it said.
+        due: Nanos,
+    },
+    /// The workload of a trial with faults has no due times.
+    #[error("the workload has no due times, which faults need: choose `workload = \"stream\"`")]
+    NoSchedule,
     /// What was measured cannot be put together, or a stored histogram cannot be decoded.
     #[error("{error}")]
     Record {

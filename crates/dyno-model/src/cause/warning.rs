@@ -74,6 +74,16 @@ pub enum Warning {
         /// Of each step of the trial.
         deadline: Nanos,
     },
+    /// A participant could not go on, in a trial with faults, which tolerates that.
+    #[error("{who}: {trouble} (in `{step}`); the trial has faults and went on without it")]
+    Tolerated {
+        /// Who.
+        who: Who,
+        /// What it was.
+        trouble: AgentTrouble,
+        /// The call into the adapter, such as `open`.
+        step: String,
+    },
     /// How long the participants took to start is not known.
     #[error("the start of its participants is not recorded: {error}")]
     StartNotRecorded {

@@ -1,0 +1,32 @@
+//! The time that the faults of a trial span.
+
+use super::Seen;
+use dyno_model::fault::Outage;
+use dyno_model::{Nanos, Workload};
+
+/// From the first fault's begin to the last one's end, each with its two readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) begin: [Nanos; 2],
+    pub(super) end: [Nanos; 2],
+    /// For how long messages must come in time until that counts as steady.
+    pub(super) proof: Nanos,
+}
+
+impl Span {
+    /// `None`: there was no fault.
+    pub(super) fn of(seen: &Seen<'_>) -> Option<Self> {
+        // What has no end lasts, which nobody can wait for: its begin is earlier than any end could be.
+        let ends = seen.made.iter().map(|made| made.end.unwrap_or(made.begin));
+        let period = match seen.experiment.workload {
+            Workload::Stream { rate, .. } => Nanos(rate.period_ns().ceil() as u64),
+            _ => Nanos::ZERO,
+        };
+        let periods = Nanos(period.0.saturating_mul(Outage::PROOF_PERIODS));
+        Some(Span {
+            begin: seen.made.iter().map(|made| made.begin).min()?,
+            end: ends.max()?,
+            proof: periods.max(Outage::PROOF),
+        })
+    }
+}
