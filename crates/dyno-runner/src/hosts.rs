@@ -17,9 +17,8 @@ use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
 use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
-use dyno_measure::{Clock, NetworkReading};
+use dyno_measure::NetworkReading;
 use dyno_model::cause::FailureCause;
-use dyno_model::fault::Way;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
 use dyno_model::{Nanos, Testbed};
@@ -450,36 +449,13 @@ impl Hosts {
         dropped.unwrap_or_else(|| Ok(Vec::new()))
     }
 
-    /// Drops a share of the packets to and from a host, or of those of one way. When that began, by readings of `clock`
-    /// before and after. It ends with what is returned.
-    pub(crate) fn drop_packets(
-        &self,
-        host: usize,
-        way: Way,
-        share: f64,
-        clock: Clock,
-    ) -> io::Result<(Vec<Dropper>, [Nanos; 2])> {
-        let (Some(Host::Namespace(namespace)), Some(network)) = (self.get(host), &self.network)
-        else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
-        let begin = clock.now();
-        let mut droppers = Vec::new();
-        if way != Way::Out {
-            droppers.push(namespace.drop_incoming(share, clock)?);
+    /// What can drop the packets that a host would receive, or with `out` those that it sends.
+    pub(crate) fn dropper(&self, host: usize, out: bool) -> io::Result<Dropper> {
+        match (self.get(host), &self.network, out) {
+            (Some(Host::Namespace(namespace)), _, false) => namespace.dropper(),
+            (Some(Host::Namespace(_)), Some(network), true) => network.dropper(host),
+            _ => Err(io::ErrorKind::Unsupported.into()),
         }
-        if way != Way::In {
-            droppers.push(network.drop_from(host, share, clock)?);
-        }
-        // One way only: within the readings around the call alone, without the time that a thread takes to start.
-        let at = match droppers.as_slice() {
-            [(_, at)] => *at,
-            _ => [begin, clock.now()],
-        };
-        Ok((
-            droppers.into_iter().map(|(dropper, _)| dropper).collect(),
-            at,
-        ))
     }
 
     /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in

@@ -21,10 +21,6 @@ mod machine;
 mod meters;
 mod noise;
 mod order;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the leading of trials with faults calls it")
-)]
 mod outage;
 mod own;
 mod parts;

@@ -66,18 +66,9 @@ impl NetworkNamespace {
         })
     }
 
-    /// Drops a share of what arrives at one of its devices. When that began, by readings of `clock` before and after.
-    pub(super) fn drop_at(
-        &self,
-        device: &str,
-        share: f64,
-        clock: Clock,
-    ) -> io::Result<(Dropper, [Nanos; 2])> {
-        self.within(|| {
-            let before = clock.now();
-            let dropper = Dropper::attach(device, share)?;
-            Ok((dropper, [before, clock.now()]))
-        })
+    /// What can drop packets that arrive at one of its devices.
+    pub(super) fn dropper_at(&self, device: &str) -> io::Result<Dropper> {
+        self.within(|| Dropper::attach(device))
     }
 
     /// A path by which the process of `command` can name this namespace.
@@ -164,13 +155,9 @@ impl Namespace {
         Ok((unplugged, at))
     }
 
-    /// Drops a share of what arrives at its end of the link.
-    pub(crate) fn drop_incoming(
-        &self,
-        share: f64,
-        clock: Clock,
-    ) -> io::Result<(Dropper, [Nanos; 2])> {
-        self.network.drop_at(DEVICE, share, clock)
+    /// What can drop packets that arrive at its end of the link.
+    pub(super) fn dropper(&self) -> io::Result<Dropper> {
+        self.network.dropper_at(DEVICE)
     }
 
     /// Takes the link up again with its routes, and forgets that it was down. An error says what did not come back.

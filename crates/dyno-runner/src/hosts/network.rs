@@ -14,9 +14,8 @@ use crate::daemon::find;
 use crate::hosts::HostsError;
 use crate::hosts::namespace::{Namespace, NetworkNamespace};
 use crate::hosts::xdp::Dropper;
-use dyno_measure::Clock;
 use dyno_model::plan::{Link, Reach};
-use dyno_model::{Nanos, Testbed};
+use dyno_model::Testbed;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -49,14 +48,9 @@ impl Network {
         Ok((1..=hosts).map(of).collect())
     }
 
-    /// Drops a share of what comes from a host, counted from 0, where its link ends.
-    pub(crate) fn drop_from(
-        &self,
-        host: usize,
-        share: f64,
-        clock: Clock,
-    ) -> io::Result<(Dropper, [Nanos; 2])> {
-        self.switch.drop_at(&port(host + 1), share, clock)
+    /// What can drop packets that come from a host, counted from 0, where its link ends.
+    pub(super) fn dropper(&self, host: usize) -> io::Result<Dropper> {
+        self.switch.dropper_at(&port(host + 1))
     }
 }
 

@@ -1,15 +1,20 @@
 //! Drops packets that arrive at a network device, without a sign to anybody: by a program of a few instructions that the
 //! kernel runs for each (bpf(2), XDP in its generic mode, which every driver has and which changes nothing of the device).
 //!
-//! It is held by a descriptor alone: whatever ends this process detaches it.
+//! To attach and to detach it takes the kernel milliseconds, so it stays attached while a trial runs; which share it drops is a
+//! number in a map, which is changed at once. It is held by descriptors alone: whatever ends this process detaches it.
 
+use crate::hosts::device;
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
 
 /// Commands of bpf(2), from <linux/bpf.h>.
+const MAP_CREATE: libc::c_int = 0;
+const MAP_UPDATE: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
-const LINK_DETACH: libc::c_int = 34;
+/// `BPF_MAP_TYPE_ARRAY`.
+const ARRAY: u32 = 2;
 /// `BPF_PROG_TYPE_XDP` and `BPF_XDP`, the place that such a program is attached to.
 const TYPE: u32 = 6;
 const PLACE: u32 = 37;
@@ -26,49 +31,61 @@ const RANDOM: i32 = 7;
 #[derive(Clone, Copy)]
 struct Instruction {
     code: u8,
+    /// The destination in the lower half, the source in the upper one.
     registers: u8,
     offset: i16,
     immediate: i32,
 }
 
-const fn instruction(code: u8, offset: i16, immediate: i32) -> Instruction {
+const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> Instruction {
     Instruction {
         code,
-        // All work on r0.
-        registers: 0,
+        registers,
         offset,
         immediate,
     }
 }
 
-/// `r0 = immediate`, of 32 bits (`BPF_ALU | BPF_MOV | BPF_K`).
-const fn set(immediate: i32) -> Instruction {
-    instruction(0xb4, 0, immediate)
-}
-
-/// `BPF_JMP | BPF_EXIT`.
-const RETURN: Instruction = instruction(0x95, 0, 0);
-
-/// A program that drops a share of all packets, each by a random number of its own.
-fn program(share: f64) -> Vec<Instruction> {
-    // A number of 32 bits is below it with the probability `share`; 1 is above the largest, and drops all.
-    let threshold = share * 2f64.powi(32);
-    if threshold >= f64::from(u32::MAX) {
-        return vec![set(DROP), RETURN];
-    }
-    let threshold = (threshold as u32).cast_signed();
-    vec![
-        instruction(0x85, 0, RANDOM),
-        // To the drop where r0 is below, as numbers without a sign (BPF_JMP32 | BPF_JLT | BPF_K).
-        instruction(0xa6, 2, threshold),
-        set(PASS),
-        RETURN,
-        set(DROP),
-        RETURN,
+/// A program that drops a packet where a random number of 32 bits is below the number in the map.
+fn program(map: &OwnedFd) -> [Instruction; 9] {
+    [
+        // r1 = the address of the map's value: two instructions (BPF_LD | BPF_DW | BPF_IMM with BPF_PSEUDO_MAP_VALUE).
+        instruction(0x18, 0x21, 0, map.as_raw_fd()),
+        instruction(0, 0, 0, 0),
+        // r6 = the value, of 64 bits (BPF_LDX | BPF_MEM | BPF_DW).
+        instruction(0x79, 0x16, 0, 0),
+        // r0 = a random number.
+        instruction(0x85, 0, 0, RANDOM),
+        // Where r0 < r6, without a sign: over two instructions (BPF_JMP | BPF_JLT | BPF_X).
+        instruction(0xad, 0x60, 2, 0),
+        // r0 = the answer (BPF_ALU | BPF_MOV | BPF_K), and the end (BPF_JMP | BPF_EXIT).
+        instruction(0xb4, 0, 0, PASS),
+        instruction(0x95, 0, 0, 0),
+        instruction(0xb4, 0, 0, DROP),
+        instruction(0x95, 0, 0, 0),
     ]
 }
 
-/// What `PROG_LOAD` takes, up to the last field in use; the kernel takes the rest as zero.
+/// What `MAP_CREATE` takes; of all of these up to the last field in use, since the kernel takes the rest as zero.
+#[repr(C)]
+struct Map {
+    kind: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    entries: u32,
+}
+
+/// What `MAP_UPDATE` takes.
+#[repr(C)]
+struct Update {
+    map: u32,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+/// What `PROG_LOAD` takes.
 #[repr(C)]
 struct Load {
     kind: u32,
@@ -86,56 +103,73 @@ struct Create {
     flags: u32,
 }
 
-/// What `LINK_DETACH` takes.
-#[repr(C)]
-struct Detach {
-    link: u32,
-}
-
-/// Drops a share of what arrives at a device until it is detached or dropped.
+/// Drops a share of what arrives at a device, at first nothing, until it is dropped itself.
 #[derive(Debug)]
 pub(crate) struct Dropper {
-    link: OwnedFd,
+    map: OwnedFd,
+    /// Closing it detaches the program.
+    _link: OwnedFd,
 }
 
 impl Dropper {
-    /// At the device of that name in the calling thread's network namespace. `share`: above 0, up to 1.
+    /// At the device of that name in the calling thread's network namespace.
     ///
     /// # Errors
     /// There is no such device, another such program is attached to it, or the kernel refuses: it takes Linux 5.9 and
     /// the capabilities `CAP_BPF` and `CAP_NET_ADMIN` of the machine itself, which root has.
-    pub(crate) fn attach(device: &str, share: f64) -> io::Result<Self> {
-        let instructions = program(share);
+    pub(super) fn attach(device: &str) -> io::Result<Self> {
+        let device = device::number(device)?;
+        let map = Map {
+            kind: ARRAY,
+            key_bytes: size_of::<u32>() as u32,
+            value_bytes: size_of::<u64>() as u32,
+            entries: 1,
+        };
+        // SAFETY: there are no pointers in it.
+        let map = owned(unsafe { bpf(MAP_CREATE, &map) }?);
+        let instructions = program(&map);
         let load = Load {
             kind: TYPE,
             count: instructions.len() as u32,
-            instructions: instructions.as_ptr().expose_provenance() as u64,
-            license: c"Apache-2.0".as_ptr().expose_provenance() as u64,
+            instructions: address(instructions.as_ptr()),
+            license: address(c"Apache-2.0".as_ptr()),
         };
-        // SAFETY: the pointers in it are to `instructions` of that number and to a text that ends with NUL.
+        // SAFETY: the pointers in it are to so many instructions and to a text that ends with NUL.
         let program = owned(unsafe { bpf(PROG_LOAD, &load) }?);
         let create = Create {
             program: descriptor(&program),
-            device: super::device::number(device)?,
+            device,
             place: PLACE,
             flags: GENERIC,
         };
         // SAFETY: there are no pointers in it.
         let link = owned(unsafe { bpf(LINK_CREATE, &create) }?);
-        Ok(Dropper { link })
+        Ok(Dropper { map, _link: link })
     }
 
-    /// From when this returns on nothing is dropped any more.
+    /// From when this returns on that share of the packets is dropped, each by a random number of its own. `share`: from 0,
+    /// which lets all pass, up to 1.
     ///
     /// # Errors
-    /// The kernel refuses; what is dropped then ends with this process.
-    pub(crate) fn detach(self) -> io::Result<()> {
-        let detach = Detach {
-            link: descriptor(&self.link),
+    /// The kernel refuses.
+    pub(crate) fn set(&self, share: f64) -> io::Result<()> {
+        // A number of 32 bits is below it with the probability `share`.
+        let threshold = (share * 2f64.powi(32)) as u64;
+        let key = 0_u32;
+        let update = Update {
+            map: descriptor(&self.map),
+            padding: 0,
+            key: address(&raw const key),
+            value: address(&raw const threshold),
+            flags: 0,
         };
-        // SAFETY: there are no pointers in it.
-        unsafe { bpf(LINK_DETACH, &detach) }.map(|_| ())
+        // SAFETY: the pointers in it are to a key and a value of the map's sizes.
+        unsafe { bpf(MAP_UPDATE, &update) }.map(|_| ())
     }
+}
+
+fn address<T>(of: *const T) -> u64 {
+    of.expose_provenance() as u64
 }
 
 /// Descriptors are not negative.
@@ -173,7 +207,6 @@ unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int
 mod tests {
     use super::*;
     use crate::hosts::NetworkNamespace;
-    use crate::hosts::device;
     use std::net::UdpSocket;
 
     /// A namespace whose loopback device is up; nothing where that takes rights that there are not.
@@ -203,29 +236,35 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_packets_is_dropped_until_it_is_detached() {
+    fn a_share_of_packets_is_dropped_until_another_one_is_set() {
         let Some(namespace) = namespace() else { return };
         let counts = namespace.within(|| {
-            let before = arrive();
-            let all = Dropper::attach("lo", 1.0)?;
-            let cut = arrive();
-            all.detach()?;
-            let between = arrive();
-            let some = Dropper::attach("lo", 0.25)?;
-            let lossy = arrive();
-            drop(some);
-            Ok([before, cut, between, lossy, arrive()])
+            let mut counts = vec![arrive()];
+            let dropper = Dropper::attach("lo")?;
+            for share in [0.0, 1.0, 0.0, 0.25] {
+                dropper.set(share)?;
+                counts.push(arrive());
+            }
+            drop(dropper);
+            counts.push(arrive());
+            Ok(counts)
         });
-        let [before, cut, between, lossy, after] = counts.unwrap();
-        assert_eq!((before, cut, between, after), (2_000, 0, 2_000, 2_000));
+        let counts = counts.unwrap();
+        let [before, none, all, again, some, after] = counts[..] else {
+            panic!("{counts:?}")
+        };
+        assert_eq!(
+            [before, none, all, again, after],
+            [2_000, 2_000, 0, 2_000, 2_000]
+        );
         // 1,500 are expected; ten standard deviations are 194.
-        assert!((1_306..=1_694).contains(&lossy), "{lossy}");
+        assert!((1_306..=1_694).contains(&some), "{some}");
     }
 
     #[test]
     fn a_device_that_is_not_there_is_refused() {
         let Some(namespace) = namespace() else { return };
-        let refused = namespace.within(|| Dropper::attach("none", 1.0));
+        let refused = namespace.within(|| Dropper::attach("none"));
         assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENODEV));
     }
 }

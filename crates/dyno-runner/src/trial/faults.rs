@@ -1,12 +1,12 @@
 //! Makes the faults of a trial, each at its time, and stamps them with the run's clock.
 
-use super::scene::{Act, Hold, Scene, State, Step, Victim};
+use super::scene::{Act, Gate, Hold, Scene, State, Step, Victim};
 use super::stage::{Failed, Place, Trial};
 use crate::child;
 use crate::daemon::Trouble;
 use crate::hosts::Host;
 use dyno_model::cause::{FailureCause, Warning};
-use dyno_model::fault::{Fault, FaultKind, FaultMade, On, Target};
+use dyno_model::fault::{Fault, FaultKind, FaultMade, On, Target, Way};
 use dyno_model::protocol::Command;
 use dyno_model::record::FailureKind;
 use dyno_model::{Nanos, Start};
@@ -162,7 +162,8 @@ impl<'a> Trial<'a, '_> {
                 (begin, State::Lasting(Hold::Stopped(victims)))
             }
             FaultKind::LinkDown | FaultKind::Blackout | FaultKind::Loss => {
-                let (hold, begin) = self.cut(fault, victim).map_err(|e| not_made(self, e))?;
+                let cut = self.cut(&scene.gates, fault, victim);
+                let (hold, begin) = cut.map_err(|e| not_made(self, e))?;
                 (begin, State::Lasting(hold))
             }
         };
@@ -279,8 +280,40 @@ impl<'a> Trial<'a, '_> {
         all
     }
 
+    /// The gates that faults need, none of them shut.
+    pub(super) fn gates(&self, acts: &[Act<'a>]) -> Result<Vec<Gate>, Failed> {
+        let mut gates: Vec<Gate> = Vec::new();
+        for act in acts {
+            let Victim::Host(host) = act.victim else {
+                continue;
+            };
+            for out in ways(act.fault) {
+                if gates.iter().any(|g| (g.host, g.out) == (host, out)) {
+                    continue;
+                }
+                let dropper = self.context.hosts.dropper(host, out).map_err(|e| {
+                    let error = match e.kind() {
+                        io::ErrorKind::PermissionDenied => format!(
+                            "{e}: to drop packets takes CAP_BPF and CAP_NET_ADMIN of the machine itself, which root has \
+                             outside of user namespaces and of most containers"
+                        ),
+                        _ => e.to_string(),
+                    };
+                    self.not_made(act.fault, error)
+                })?;
+                gates.push(Gate { host, out, dropper });
+            }
+        }
+        Ok(gates)
+    }
+
     /// Takes the link of a host down, or drops its packets.
-    fn cut(&self, fault: &Fault, victim: Victim) -> io::Result<(Hold<'a>, [Nanos; 2])> {
+    fn cut(
+        &self,
+        gates: &[Gate],
+        fault: &Fault,
+        victim: Victim,
+    ) -> io::Result<(Hold<'a>, [Nanos; 2])> {
         let (hosts, clock) = (self.context.hosts, self.context.clock);
         let Victim::Host(host) = victim else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -296,15 +329,14 @@ impl<'a> Trial<'a, '_> {
             FaultKind::Loss => fault.share.unwrap_or(1.0),
             _ => 1.0,
         };
-        let dropping = hosts.drop_packets(host, fault.way, share, clock);
-        let (droppers, begin) = dropping.map_err(|e| match e.kind() {
-            io::ErrorKind::PermissionDenied => io::Error::other(format!(
-                "{e}: to drop packets takes CAP_BPF and CAP_NET_ADMIN of the machine itself, which root has outside of \
-                 user namespaces and of most containers"
-            )),
-            _ => e,
-        })?;
-        Ok((Hold::Dropping(droppers), begin))
+        let of_fault = |gate: &Gate| gate.host == host && ways(fault).contains(&gate.out);
+        let own = (0..gates.len()).filter(|number| of_fault(&gates[*number]));
+        let own: Vec<usize> = own.collect();
+        let before = clock.now();
+        for number in &own {
+            gates[*number].dropper.set(share)?;
+        }
+        Ok((Hold::Dropping(own), [before, clock.now()]))
     }
 
     /// Ends a fault that lasts.
@@ -332,10 +364,11 @@ impl<'a> Trial<'a, '_> {
                     )
                 })?
             }
-            Hold::Dropping(droppers) => {
+            Hold::Dropping(gates) => {
                 let before = clock.now();
-                for dropper in droppers {
-                    dropper.detach().map_err(|e| self.not_made(fault, e))?;
+                for number in gates {
+                    let opened = scene.gates[number].dropper.set(0.0);
+                    opened.map_err(|e| self.not_made(fault, e))?;
                 }
                 [before, clock.now()]
             }
@@ -541,6 +574,16 @@ impl<'a> Trial<'a, '_> {
                 }
             }
         }
+    }
+}
+
+/// The ways of packets that a fault drops: those that its host sends, or would receive.
+fn ways(fault: &Fault) -> Vec<bool> {
+    match (fault.what, fault.way) {
+        (FaultKind::Blackout | FaultKind::Loss, Way::Both) => vec![false, true],
+        (FaultKind::Blackout | FaultKind::Loss, Way::In) => vec![false],
+        (FaultKind::Blackout | FaultKind::Loss, Way::Out) => vec![true],
+        _ => Vec::new(),
     }
 }
 

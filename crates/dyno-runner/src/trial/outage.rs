@@ -31,12 +31,14 @@ impl<'a> Trial<'a, '_> {
         self.start_daemons(&places)?;
         let processes: Vec<u16> = groups.iter().map(|(_, a)| a.process).collect();
         let acts = self.acts(&places, &processes)?;
+        let gates = self.gates(&acts)?;
         self.start_agents(&groups, &inbox)?;
         self.set_up(&groups, record)?;
         let running = self.warm_up(record)?;
         let mut scene = Scene {
             seats: seats(groups),
             acts,
+            gates,
             away: vec![false; self.daemons.len()],
             struck: Vec::new(),
             warnings: Vec::new(),

