@@ -193,8 +193,10 @@ fn benchmarks(
                 ..blank()
             });
         }
-        // As the library: figures over several repetitions, none over one.
-        if good.len() > 1 {
+        // As the library: figures over several repetitions, none over one. Those of the trials that recovered say nothing of
+        // those that never did.
+        let is_whole = bad.is_empty() || !headline.info().of_faults;
+        if good.len() > 1 && is_whole {
             all.extend(AGGREGATES.map(|a| aggregate(&a, name, &good, blank())));
         }
         without_figure.extend(bad.into_iter().map(|(trial, reason)| WithoutFigure {
@@ -235,6 +237,11 @@ fn repetition(
 ) -> Result<Repetition, String> {
     let p50 = match quantile(samples, QUANTILES[0].2) {
         Some(Latency::Finite(ns)) => ns,
+        Some(Latency::Infinite) if headline.info().of_faults => {
+            return Err(format!(
+                "a receiver never got a newer message: {headline} is infinite"
+            ));
+        }
         Some(Latency::Infinite) => {
             return Err(format!(
                 "{} of {} messages never arrived: the p50 of {headline} is infinite",

@@ -258,6 +258,15 @@ fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
     ] {
         add(name, Some(n.to_string()));
     }
+    if let Some(o) = &e.outage {
+        for (name, n) in [
+            ("recovered_trials", o.recovered),
+            ("deaf_trials", o.deaf()),
+            ("half_deaf_trials", o.half_deaf),
+        ] {
+            add(name, Some(n.to_string()));
+        }
+    }
     add("metric", Some(e.headline().to_string()));
     if let Some(m) = e.headline_metric() {
         add("n", Some(m.n.to_string()));

@@ -327,7 +327,23 @@ fn counts(all: &All<'_>) -> Vec<Family> {
             trials.add("", with(labels, &[("state", state)]), n as f64);
         }
     }
-    vec![messages, trials]
+    let mut outages = Family::gauge(
+        "dyno_outage_trials",
+        "",
+        "Trials with faults by what came of them: every receiver got a newer message, one never did, some never did.",
+    );
+    for (labels, e) in all {
+        let Some(o) = &e.outage else { continue };
+        for (state, n) in [
+            ("recovered", o.recovered),
+            ("deaf", o.deaf()),
+            ("half_deaf", o.half_deaf),
+            ("untold", o.untold),
+        ] {
+            outages.add("", with(labels, &[("state", state)]), n as f64);
+        }
+    }
+    vec![messages, trials, outages]
 }
 
 /// A figure that an experiment has one of.

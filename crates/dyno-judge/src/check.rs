@@ -3,6 +3,7 @@
 //! is not a pass. Where trials failed nothing is passed.
 
 pub(crate) mod covers;
+mod deaf;
 mod export;
 mod judge;
 mod junit;
@@ -194,7 +195,7 @@ fn allows_flow(chosen: &[Chosen<String>], e: &Experiment) -> bool {
 fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
     let s = &limit.selector;
     (!is_yardstick(plan, e) || !s.stack.is_empty())
-        && limit.measure.applies_to(e.workload.kind())
+        && limit.measure.applies_to(e)
         && allows(&s.suite, &plan.suite)
         && allows(&s.experiment, &e.name)
         && allows_flow(&s.flow, e)
@@ -323,11 +324,17 @@ fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
     let kinds = dyno_model::WorkloadKind::ALL;
     let applicable: Vec<&str> = kinds
         .iter()
-        .filter(|k| limit.measure.applies_to(**k))
+        .filter(|k| limit.measure.applies_to_kind(**k))
         .map(|k| k.as_str())
         .collect();
     let mut all = cell::own(plan);
-    if !all.any(|e| limit.measure.applies_to(e.workload.kind())) {
+    if !all.any(|e| limit.measure.applies_to(e)) {
+        if limit.measure.is_of_faults() {
+            return format!(
+                "`{}` is measured by experiments with faults only, and this run has none of them",
+                limit.measure.text()
+            );
+        }
         return format!(
             "`{}` is measured by the workloads {} only, and this run has none of them",
             limit.measure.text(),

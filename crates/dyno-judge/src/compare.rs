@@ -183,9 +183,9 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// What came of it as a gate: [`Status::Fail`] where the new side is slower, delivers less, loses more or fails more
-    /// often; [`Status::Undecided`] where nobody can tell that of a headline, of what is delivered, of losses or of
-    /// failures, or of a cell, or where no cell was compared.
+    /// What came of it as a gate: [`Status::Fail`] where the new side is slower, delivers less, loses more, stays deaf
+    /// or fails more often; [`Status::Undecided`] where nobody can tell that of a headline, of what is delivered, of losses, of deaf
+    /// trials or of failures, or of a cell, or where no cell was compared.
     pub fn status(&self) -> Status {
         let rows = self
             .judged()
@@ -213,10 +213,8 @@ impl ComparedCell {
     fn status(&self, row: &Row) -> Status {
         let is_headline = match row.figure {
             Figure::CpuPerMessage => return Status::Pass,
-            Figure::Quantile { metric, .. } => {
-                self.new.workload.kind().info().headline.contains(&metric)
-            }
-            Figure::Delivered | Figure::Lost | Figure::Failed => true,
+            Figure::Quantile { metric, .. } => self.new.headline().contains(&metric),
+            Figure::Delivered | Figure::Lost | Figure::Deaf | Figure::Failed => true,
         };
         match row.grade() {
             Grade::Worse => Status::Fail,

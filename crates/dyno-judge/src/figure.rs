@@ -22,6 +22,8 @@ pub enum Figure {
     CpuPerMessage,
     /// Messages that did not arrive, as a share of those that were offered.
     Lost,
+    /// Trials in which a receiver never got a newer message after the faults, as a share of those that tell.
+    Deaf,
     /// Trials that failed or are missing, as a share of all that there should be.
     Failed,
 }
@@ -34,17 +36,19 @@ impl Figure {
             Figure::Delivered => "delivered".into(),
             Figure::CpuPerMessage => "CPU/msg".into(),
             Figure::Lost => "lost".into(),
+            Figure::Deaf => "deaf trials".into(),
             Figure::Failed => "failed trials".into(),
         }
     }
 
-    /// For JSON and CSV: `response_ns p99`, `delivered_hz`, `cpu_ns_per_message`, `lost_share`, `failed_share`.
+    /// For JSON and CSV: `response_ns p99`, `delivered_hz`, `cpu_ns_per_message`, `lost_share`, `deaf_share`, `failed_share`.
     pub(crate) fn name(self) -> String {
         match self {
             Figure::Quantile { metric, q } => format!("{metric} {}", rank(q)),
             Figure::Delivered => TrialFigure::DeliveredHz.to_string(),
             Figure::CpuPerMessage => TrialFigure::CpuPerMessage.to_string(),
             Figure::Lost => "lost_share".into(),
+            Figure::Deaf => "deaf_share".into(),
             Figure::Failed => "failed_share".into(),
         }
     }
@@ -53,7 +57,7 @@ impl Figure {
         match self {
             Figure::Delivered => Unit::Rate,
             Figure::Quantile { .. } | Figure::CpuPerMessage => Unit::Time,
-            Figure::Lost | Figure::Failed => Unit::Share,
+            Figure::Lost | Figure::Deaf | Figure::Failed => Unit::Share,
         }
     }
 
@@ -64,7 +68,7 @@ impl Figure {
 
     /// Whether it has a ratio with an interval.
     pub(crate) const fn has_ratio(self) -> bool {
-        !matches!(self, Figure::Lost | Figure::Failed)
+        !matches!(self, Figure::Lost | Figure::Deaf | Figure::Failed)
     }
 }
 
@@ -213,7 +217,9 @@ impl<'a> Trials<'a> {
                     false => Ok(all),
                 }
             }
-            Figure::Failed => Err("a completed trial has no value of it".into()),
+            Figure::Deaf | Figure::Failed => {
+                Err("it is a count of trials, of which none has a figure".into())
+            }
         }
     }
 
@@ -233,6 +239,7 @@ impl<'a> Trials<'a> {
     }
 
     fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {
+        let of_faults = self.metric.is_some_and(|m| m.info().of_faults);
         let need = match self.metric {
             Some(metric) if metric.is_one_per_trial() => {
                 if q != 0.5 {
@@ -249,9 +256,18 @@ impl<'a> Trials<'a> {
         let mut least = u64::MAX;
         for (record, samples) in self.records.iter().zip(&self.samples) {
             let samples = samples.as_ref().map_err(Clone::clone)?;
+            // Of what came of faults, one that never came is left out of the trials without what was lost.
+            if of_faults && samples.n() == 0 {
+                continue;
+            }
             least = least.min(samples.n());
             let own = trial_quantiles(std::slice::from_ref(samples), q);
-            values.extend(own.first().map(|v| (record.id.number, latency(*v))));
+            // A recovery may take no time, of which no ratio is.
+            let value = |v| match of_faults {
+                true => latency(v).max(1.0),
+                false => latency(v),
+            };
+            values.extend(own.first().map(|v| (record.id.number, value(*v))));
         }
         if self.samples.is_empty() {
             return Err("the trials hold no samples of it".into());

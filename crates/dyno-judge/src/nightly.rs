@@ -386,7 +386,7 @@ fn before(how: &NightlyOptions, w: &Watched, known: &[&Reading]) -> Result<Befor
             if known.len() == 1 { "has" } else { "have" }
         )));
     }
-    if w.key.measure == Measure::Loss {
+    if w.key.measure.is_seldom() {
         let nights = known.iter().filter(|r| r.lossy > 0).count();
         if nights * SELDOM <= known.len() {
             return Ok(Before::Seldom {
@@ -491,8 +491,8 @@ fn night(
     };
     let blind = || match measure {
         _ if own.sees <= BLIND => None,
-        Measure::Loss if own.sees.is_infinite() => Some(format!(
-            "{}: with so few trials, even losses in all of them could be chance",
+        measure if measure.is_seldom() && own.sees.is_infinite() => Some(format!(
+            "{}: with so few trials, even all of them could be chance",
             night.reason
         )),
         _ => Some(format!(
@@ -546,8 +546,13 @@ fn hold(
                 line: None,
                 standing: line.standing(Some(&Found::exactly(found.lossy as f64))),
                 reason: format!(
-                    "{} of {} trials lost messages, {lossy} of {trials} in its history",
-                    found.lossy, found.trials
+                    "{} of {} trials {}, {lossy} of {trials} in its history",
+                    found.lossy,
+                    found.trials,
+                    match measure {
+                        Measure::Deaf => "were deaf",
+                        _ => "lost messages",
+                    }
                 ),
                 sees: if worst <= level { 1.0 } else { f64::INFINITY },
             }

@@ -16,7 +16,7 @@ pub(crate) struct Reading {
     pub(crate) log: f64,
     /// Number of trials that count.
     pub(crate) trials: u64,
-    /// How many of them lost something.
+    /// How many of them lost something; of deaf trials how many are.
     pub(crate) lossy: u64,
     /// The variance of the trials' own logarithms, where two or more are finite.
     pub(crate) within: Option<f64>,
@@ -26,7 +26,7 @@ pub(crate) struct Reading {
 /// rate where it is not the headline once more, processor time and memory.
 pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Vec<Measure> {
     let kind = e.workload.kind();
-    let candidates = kind.info().headline;
+    let candidates = e.headline();
     let has = |m: &&Metric| {
         let mut all = dyno_report::counted_trials(run, e.id).into_iter();
         all.any(|t| t.distributions.contains_key(*m))
@@ -41,7 +41,10 @@ pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Ve
     };
     let is_rate = kind.info().loop_kind == Loop::Open;
     all.push(Measure::Loss);
-    all.extend(is_rate.then_some(Measure::Throughput));
+    match e.faults.is_empty() {
+        true => all.extend(is_rate.then_some(Measure::Throughput)),
+        false => all.extend([Measure::Start(Metric::Silence, None), Measure::Deaf]),
+    }
     all.extend([Measure::CpuPerMessage, Measure::Memory]);
     all
 }
@@ -68,7 +71,7 @@ pub(crate) fn read(
     let values = match measure {
         Measure::Latency(metric, q) => latency(metric, q).map(only_values)?,
         Measure::XFloor(q) => {
-            let candidates = e.workload.kind().info().headline;
+            let candidates = e.headline();
             let metric = Trials::read(run, e.id, candidates, basis)
                 .metric()
                 .ok_or("the trials hold no latencies")?;
@@ -84,10 +87,11 @@ pub(crate) fn read(
             own.into_iter().map(|v| v / below).collect()
         }
         Measure::Loss => return loss(&records),
+        Measure::Deaf => return deaf(&records),
         Measure::CpuPerMessage => each(&records, figure(TrialFigure::CpuPerMessage)),
         Measure::CpuShare => each(&records, cpu_share),
         Measure::Tail => {
-            let candidates = e.workload.kind().info().headline;
+            let candidates = e.headline();
             tails(&Trials::read(run, e.id, candidates, basis))?
         }
         Measure::Throughput => each(&records, figure(TrialFigure::DeliveredHz)),
@@ -136,13 +140,28 @@ fn loss(records: &[&TrialRecord]) -> Result<Reading, String> {
     if offered == 0.0 {
         return Err("no message was offered".into());
     }
-    Ok(Reading {
-        value: lost / offered,
-        log: ((lost + 0.5) / (offered + 1.0)).ln(),
-        trials: records.len() as u64,
-        lossy: records.iter().filter(|t| t.counts.lost > 0).count() as u64,
+    let lossy = records.iter().filter(|t| t.counts.lost > 0).count() as u64;
+    Ok(share(lost, offered, records.len() as u64, lossy))
+}
+
+/// The same of the trials in which a receiver never got a newer message.
+fn deaf(records: &[&TrialRecord]) -> Result<Reading, String> {
+    let told = records.iter().filter(|t| !t.outages.is_empty()).count() as u64;
+    if told == 0 {
+        return Err("no trial tells what came of its faults at a receiver".into());
+    }
+    let deaf = records.iter().filter(|t| dyno_report::is_deaf(t)).count() as u64;
+    Ok(share(deaf as f64, told as f64, told, deaf))
+}
+
+fn share(hit: f64, of: f64, trials: u64, lossy: u64) -> Reading {
+    Reading {
+        value: hit / of,
+        log: ((hit + 0.5) / (of + 1.0)).ln(),
+        trials,
+        lossy,
         within: None,
-    })
+    }
 }
 
 fn variance(values: impl Iterator<Item = f64>) -> Option<f64> {

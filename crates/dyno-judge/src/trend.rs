@@ -214,7 +214,7 @@ impl History {
         let how = self.how;
         self.book.add(run, |e| match how.measure {
             Some(measure) => {
-                let applies = measure.applies_to(e.workload.kind());
+                let applies = measure.applies_to(e);
                 applies.then_some(measure).into_iter().collect()
             }
             None => reading::usual_measures(run, e, &[how.quantile]),

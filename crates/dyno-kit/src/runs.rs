@@ -3,6 +3,7 @@
 mod builder;
 pub mod held;
 pub mod l4re;
+pub mod outages;
 pub mod rwth;
 pub mod sodev;
 pub mod starts;
@@ -324,6 +325,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("held", held::held()),
         ("against", held::against()),
         ("starts", starts::starts()),
+        ("outages", outages::outages()),
         ("l4re", l4re::l4re()),
     ]
 }

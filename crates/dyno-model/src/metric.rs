@@ -21,13 +21,16 @@ pub struct MetricInfo {
     pub unit: &'static str,
     /// Whether it ends on another host than it began on, where the two sides are on different hosts.
     pub between_hosts: bool,
-    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
+    /// Whether a trial has one sample of it and no quantiles of its own: of its start, or of what came of its faults.
     pub one_per_trial: bool,
+    /// Whether it is of what came of a fault, so that only experiments with faults have it.
+    pub of_faults: bool,
     /// Whether each message has one, so that a lost message is an infinite sample.
     pub of_each_message: bool,
     /// What of it stands beside the headline in tables of stacks, where it is none itself.
     pub beside: &'static [BesideColumn],
-    /// Whether its quantiles above the median are compared beside the headline.
+    /// Whether it is compared beside the headline: its quantiles above the median, or, where a trial has one sample of it, that
+    /// sample.
     pub compares_its_tail: bool,
     /// What it is a part of: parts follow each other and add up to the whole.
     pub part_of: Option<Metric>,
@@ -89,6 +92,7 @@ const PLAIN: MetricInfo = MetricInfo {
     unit: "ns",
     between_hosts: false,
     one_per_trial: false,
+    of_faults: false,
     of_each_message: false,
     beside: &[],
     compares_its_tail: false,
@@ -240,6 +244,7 @@ metrics! {
         gist: "from the end of the fault until every receiver has a newer message",
         between_hosts: true,
         one_per_trial: true,
+        of_faults: true,
     }
     RecoveryFirst = "recovery_first_ns", "From the end of a fault until a newer message has arrived at any receiver." {
         short: "first recovery",
@@ -247,24 +252,29 @@ metrics! {
         gist: "from the end of the fault until any receiver has a newer message",
         between_hosts: true,
         one_per_trial: true,
+        of_faults: true,
     }
     Steady = "steady_ns", "From the end of a fault until rate and latency are as before it at every receiver." {
         short: "steady again",
         title: "steady state",
         gist: "from the end of the fault until rate and latency are as before at every receiver",
         one_per_trial: true,
+        of_faults: true,
     }
     Silence = "silence_ns", "The longest time without a newer message at any receiver, from the begin of a fault on; infinite where none came after it." {
         short: "silence",
         title: "silence",
         gist: "the longest time without a newer message from the begin of the fault on",
         one_per_trial: true,
+        of_faults: true,
+        compares_its_tail: true,
     }
     Detection = "detection_ns", "From the begin of a fault until the library first told of it at an end that it did not strike; infinite where it never told." {
         short: "detection",
         title: "detection",
         gist: "from the begin of the fault until the library tells of it",
         one_per_trial: true,
+        of_faults: true,
     }
     Boot = "boot_ns", "Of a virtual machine that is booted for the trial: from the start of its monitor until an agent answers in it. Of processes or containers whose start is measured: from the start of each until its agent answers, the slowest." {
         short: "boot",
@@ -323,13 +333,13 @@ impl Metric {
     /// What it is called within a sentence.
     pub fn phrase(self) -> String {
         let info = self.info();
-        match info.one_per_trial {
+        match info.one_per_trial && !info.of_faults {
             true => format!("time to the {}", info.title),
             false => info.title.to_owned(),
         }
     }
 
-    /// Whether it is of the start, so that a trial has one sample of it and no quantiles of its own.
+    /// Whether a trial has one sample of it and no quantiles of its own.
     pub const fn is_one_per_trial(self) -> bool {
         self.info().one_per_trial
     }

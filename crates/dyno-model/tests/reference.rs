@@ -114,9 +114,10 @@ fn reference() -> String {
                 m.meaning.to_owned(),
                 better(m.better),
                 yes(m.between_hosts, "of two hosts"),
-                match m.one_per_trial {
-                    true => "one per trial".to_owned(),
-                    false => "many".to_owned(),
+                match (m.of_faults, m.one_per_trial) {
+                    (true, _) => "one per trial with faults".to_owned(),
+                    (false, true) => "one per trial".to_owned(),
+                    (false, false) => "many".to_owned(),
                 },
             ]
         }),

@@ -10,7 +10,7 @@ use crate::question::{Question, questions};
 use crate::words;
 use dyno_model::record::RunManifest;
 use dyno_model::{Metric, TrialFigure};
-use dyno_report::{ExperimentSummary, Summary, duration, share, sig3};
+use dyno_report::{ExperimentSummary, Summary, duration, outage_verdict, share, sig3};
 use dyno_stats::{Estimate, Latency, Quantile};
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ pub(crate) fn answers(summary: &Summary, manifest: &RunManifest) -> Vec<Answer> 
 /// How a stack comes out.
 pub(crate) enum Standing {
     Delivers(Estimate),
-    /// Of what survived: trials failed.
+    /// Of what survived: trials failed, or receivers stayed deaf in them.
     Fails(Estimate),
     Drops(Estimate),
     Infinite,
@@ -107,13 +107,28 @@ fn answer(question: &Question<'_>) -> Answer {
     Answer {
         question: question.text.clone(),
         short: question.short.clone(),
-        text: words::text(&named, &others, metric),
+        text: [words::text(&named, &others, metric)]
+            .into_iter()
+            .chain(outages(&entries))
+            .collect::<Vec<_>>()
+            .join(" "),
         hint: words::hint(question),
         experiments: entries.iter().map(|x| x.place).collect(),
         best,
         metric: metric.as_str(),
         rows,
     }
+}
+
+/// Of experiments with faults: what came of them, stack by stack.
+fn outages(entries: &[Entry<'_>]) -> Vec<String> {
+    let said = entries.iter().filter_map(|x| {
+        let text = outage_verdict(x.e, x.e.outage.as_ref()?, &x.name)?;
+        let mut chars = text.chars();
+        let first: String = chars.next()?.to_uppercase().collect();
+        Some(format!("{first}{}.", chars.as_str()))
+    });
+    said.take(words::NAMED).collect()
 }
 
 /// The first one, and those whose intervals reach down to its own.
@@ -180,6 +195,7 @@ impl<'a> Entry<'a> {
         let e = self.e;
         let p50 = match &self.standing {
             Standing::Delivers(p50) | Standing::Fails(p50) | Standing::Drops(p50) => interval(p50),
+            Standing::Infinite if e.outage.is_some() => "∞ (never)".into(),
             Standing::Infinite => "∞ (lost)".into(),
             Standing::Without(reason) => reason.clone(),
             Standing::Failed(reason) => format!("failed: {reason}"),
@@ -197,9 +213,10 @@ impl<'a> Entry<'a> {
                 format!("{} per {}", duration(ns), each(e))
             }),
             delivered,
-            failures: match e.trials.failed {
-                0 => "none".into(),
-                failed => format!("{failed} of {} trials", trials(e)),
+            failures: match words::failed(e) {
+                None => "none".into(),
+                Some(_) if !is_deaf(e) => format!("{} of {} trials", e.trials.failed, trials(e)),
+                Some(text) => text,
             },
         }
     }
@@ -232,11 +249,17 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         }
         Quantile::Estimated(p50) if p50.value == Latency::Infinite => Standing::Infinite,
         Quantile::Estimated(p50) => match e.delivered_ratio() {
-            Some(ratio) if ratio < ENOUGH => Standing::Drops(p50),
-            _ if e.trials.failed > 0 => Standing::Fails(p50),
+            // A fault loses messages; what counts is whether it recovers.
+            Some(ratio) if ratio < ENOUGH && e.outage.is_none() => Standing::Drops(p50),
+            _ if e.trials.failed > 0 || is_deaf(e) => Standing::Fails(p50),
             _ => Standing::Delivers(p50),
         },
     }
+}
+
+/// Whether a receiver of some trial never got a newer message after the faults.
+fn is_deaf(e: &ExperimentSummary) -> bool {
+    e.outage.as_ref().is_some_and(|o| o.deaf() > 0)
 }
 
 fn ends(latency: &Latency) -> String {

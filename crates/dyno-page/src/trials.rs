@@ -3,7 +3,7 @@
 use crate::curves;
 use crate::number::Number;
 use dyno_model::record::{Cost, Outcome, ProcessCost, Run};
-use dyno_model::{HostNoise, Metric, TrialRecord};
+use dyno_model::{HostNoise, Metric, Outage, TrialRecord};
 use dyno_report::{ExperimentSummary, counted_trials};
 use dyno_stats::{Bootstrap, TrialSamples, extent, needed};
 use serde::Serialize;
@@ -64,6 +64,26 @@ pub struct Trial {
     pub peak_rss_bytes: Option<u64>,
     /// Process by process.
     pub processes: Vec<Process>,
+    /// From the begin of its first fault to the end of its last one, in milliseconds; `null` where that was not reached. Left out
+    /// of a trial without faults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault_ms: Option<Number>,
+    /// What came of its faults, receiver by receiver.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<TrialOutage>,
+}
+
+/// What came of the faults of a trial at one receiver.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialOutage {
+    /// The participant.
+    pub receiver: u16,
+    /// The channel.
+    pub channel: u16,
+    /// From the end of the fault to the first newer message, in nanoseconds; `null` where none came.
+    pub recovery_ns: Number,
+    /// Arrivals around the fault, relative to its begin, in milliseconds: the first one of each of [`PIECES`] equal pieces of time.
+    pub arrivals_ms: Vec<Number>,
 }
 
 /// One metric of one trial, in nanoseconds.
@@ -226,13 +246,15 @@ impl One<'_> {
             pss_bytes: cost.map(|c| c.pss_bytes),
             peak_rss_bytes: cost.map(|c| c.peak_rss_bytes),
             processes: t.cost.processes.iter().map(process).collect(),
+            fault_ms: fault_ms(t),
+            outages: t.outages.iter().map(outage).collect(),
         }
     }
 }
 
 /// A start has no messages to share its cost among.
 fn cpu(cost: &Cost, headline: Metric) -> Option<f64> {
-    match headline.is_one_per_trial() {
+    match headline.is_one_per_trial() && !headline.info().of_faults {
         true => Some(cost.cpu.0 as f64),
         false => cost.cpu_ns_per_message,
     }
@@ -274,6 +296,38 @@ fn host(noise: &HostNoise) -> Option<HostShares> {
         foreign: Number::short(window.map_or(0.0, |w| w.foreign_share())),
         gaps: Number::short(if watched > 0.0 { lost / watched } else { 0.0 }),
     })
+}
+
+/// A line of a picture has no room for more.
+const PIECES: usize = 200;
+
+fn fault_ms(t: &TrialRecord) -> Option<Number> {
+    let begin = t.faults.first()?.begin[0];
+    let end = t.faults.last()?.end.map(|end| end[1]);
+    let lasts = end.map_or(f64::INFINITY, |end| end.saturating_sub(begin).0 as f64);
+    Some(Number::tenths(lasts / 1e6))
+}
+
+fn outage(o: &Outage) -> TrialOutage {
+    let arrivals = &o.arrivals;
+    let ends = (arrivals.iter().min(), arrivals.iter().max());
+    let (least, most) = (ends.0.copied().unwrap_or(0), ends.1.copied().unwrap_or(0));
+    let piece = (most.abs_diff(least) / PIECES as u64).max(1);
+    let mut kept: Vec<Number> = Vec::new();
+    let mut last = None;
+    for at in arrivals {
+        let place = at.abs_diff(least) / piece;
+        if last != Some(place) {
+            kept.push(Number::tenths(*at as f64 / 1e6));
+            last = Some(place);
+        }
+    }
+    TrialOutage {
+        receiver: o.receiver,
+        channel: o.channel,
+        recovery_ns: Number::short(o.recovery.map_or(f64::INFINITY, |ns| ns.0 as f64)),
+        arrivals_ms: kept,
+    }
 }
 
 fn process(p: &ProcessCost) -> Process {

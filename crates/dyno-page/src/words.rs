@@ -8,7 +8,7 @@ use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
 use dyno_stats::Latency;
 
 /// So many stacks of one kind are named, then "and 3 more".
-const NAMED: usize = 6;
+pub(crate) const NAMED: usize = 6;
 
 /// The whole answer, of the best ones and the others, each in their order.
 pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) -> String {
@@ -72,6 +72,9 @@ fn among(best: &Entry<'_>, is_alone: bool) -> String {
             "No stack delivers {} of the offered messages. Of the stacks that drop messages, ",
             share(ENOUGH)
         ),
+        Standing::Fails(_) if !is_alone && best.e.outage.is_some() => {
+            "Trials of every stack failed or stayed deaf. By the others, ".into()
+        }
         Standing::Fails(_) if !is_alone => {
             "Every stack that delivers has failed trials. By the completed trials, ".into()
         }
@@ -130,9 +133,14 @@ fn caveats(e: &ExperimentSummary) -> Vec<String> {
     all
 }
 
-fn failed(e: &ExperimentSummary) -> Option<String> {
-    let failed = e.trials.failed;
-    (failed > 0).then(|| format!("{failed} of {} trials failed", trials(e)))
+/// The trials that failed, and those in which a receiver never got a newer message after the faults.
+pub(crate) fn failed(e: &ExperimentSummary) -> Option<String> {
+    let deaf = e.outage.as_ref().map_or(0, |o| o.deaf());
+    let counts = [(e.trials.failed, "failed"), (deaf, "stayed deaf")];
+    let counts = counts.iter().filter(|(n, _)| *n > 0);
+    let counts = counts.map(|(n, what)| format!("{n} of {} trials {what}", trials(e)));
+    let all: Vec<String> = counts.collect();
+    (!all.is_empty()).then(|| all.join(" and "))
 }
 
 /// The sentences on several best stacks: who they are, from which value to which, who is cheapest, and
@@ -303,7 +311,14 @@ pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
 /// One sentence for each reason for which stacks are not compared.
 fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
     type Say = fn(&Entry<'_>) -> Option<String>;
-    let kinds: [(&str, Say); 7] = [
+    let kinds: [(&str, Say); 8] = [
+        ("Half of the trials or more never recovered", |x| {
+            let deaf = x.e.outage.as_ref()?.deaf();
+            match x.standing {
+                Standing::Infinite => Some(format!("{deaf} of {} trials", trials(x.e))),
+                _ => None,
+            }
+        }),
         ("Not compared, because trials failed", |x| {
             match &x.standing {
                 Standing::Fails(p50) => Some(format!(
@@ -333,13 +348,17 @@ fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
         ),
         ("Half of the messages or more were lost", |x| {
             match x.standing {
-                Standing::Infinite if !has_under_way(x.e) => Some(delivers(x.e)),
+                Standing::Infinite if x.e.outage.is_none() && !has_under_way(x.e) => {
+                    Some(delivers(x.e))
+                }
                 _ => None,
             }
         }),
         ("Half of the messages or more did not arrive", |x| {
             match x.standing {
-                Standing::Infinite if has_under_way(x.e) => Some(delivers(x.e)),
+                Standing::Infinite if x.e.outage.is_none() && has_under_way(x.e) => {
+                    Some(delivers(x.e))
+                }
                 _ => None,
             }
         }),
@@ -367,6 +386,9 @@ fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
 fn absence(x: &Entry<'_>) -> String {
     match &x.standing {
         Standing::Delivers(_) | Standing::Fails(_) | Standing::Drops(_) => String::new(),
+        Standing::Infinite if x.e.outage.is_some() => {
+            "never recovered in half of the trials or more".into()
+        }
         Standing::Infinite if has_under_way(x.e) => format!(
             "did not deliver half of the messages or more ({})",
             delivers(x.e)

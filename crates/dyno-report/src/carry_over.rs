@@ -151,7 +151,7 @@ fn values(from: Samples<'_>, trial: &TrialRecord, median: Option<f64>) -> [f64; 
 /// The median of the trial's headline metric; infinite where that is a lost message.
 fn own_median(from: Samples<'_>, trial: &TrialRecord) -> Option<f64> {
     let experiment = from.run.manifest.plan.experiment(trial.id.experiment)?;
-    let mut candidates = experiment.workload.kind().info().headline.iter();
+    let mut candidates = experiment.headline().iter();
     let headline = candidates.find(|m| trial.distributions.contains_key(m))?;
     let samples = from.of_one(trial, *headline)?;
     let own = dyno_stats::trial_quantiles(std::slice::from_ref(&samples), 0.5);

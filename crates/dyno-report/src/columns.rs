@@ -45,7 +45,7 @@ const fn head(key: &'static str, title: &'static str, short: &'static str, brief
 }
 
 /// Every such head; one key may have several titles, of which a table has one.
-static HEADS: [Head; 23] = [
+static HEADS: [Head; 35] = [
     head("p50", "p50", "p50", true),
     head("p90", "p90", "p90", false),
     head("p99", "p99", "p99", true),
@@ -69,6 +69,18 @@ static HEADS: [Head; 23] = [
     head("host-cpu", HOST_CPU, "host\nCPU", false),
     head("trials", "trials", "trials", true),
     head("trials", "trials (failed)", "trials\n(fail.)", true),
+    head("recovered", "recovered", "recov-\nered", true),
+    head("silence", "silence", "silence", true),
+    head("silence-max", "silence max", "silence\nmax", false),
+    head("recovery", "recovery", "recovery", true),
+    head("worst", "worst", "worst", true),
+    head("steady", "steady again", "steady\nagain", true),
+    head("detection", "detection", "detec-\ntion", true),
+    head("told-by", "told by", "told by", false),
+    head("lost", "lost", "lost", true),
+    head("repeated", "repeated", "repeat-\ned", false),
+    head("stated", "stated", "stated", true),
+    head("burst", "burst", "burst", false),
 ];
 
 /// The columns of metrics that stand beside the headline; their keys are their titles with hyphens.

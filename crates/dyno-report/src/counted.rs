@@ -70,6 +70,11 @@ pub fn counted_trials(run: &Run, id: ExperimentId) -> Vec<&TrialRecord> {
     completed
 }
 
+/// Whether a receiver of a trial never got a newer message after its faults.
+pub fn is_deaf(trial: &TrialRecord) -> bool {
+    trial.outages.iter().any(|o| o.recovery.is_none())
+}
+
 pub(crate) fn is_completed(trial: &TrialRecord) -> bool {
     matches!(trial.outcome, Outcome::Completed)
 }

@@ -5,7 +5,7 @@
 use crate::carry::csv_line;
 use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
-use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
+use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary, QUANTILES, Spread, Summary};
 use dyno_model::factors::{self, Factor, Value};
 use dyno_model::{COUNTS, Metric, TrialFigure};
 use dyno_stats::{Estimate, Latency, Quantile};
@@ -196,7 +196,7 @@ const FLOOR: [(&str, Of<Estimate, f64>); 3] = [
 ];
 
 /// The same in each row of an experiment, but for whether the clocks bear the row's metric.
-const TRIALS: [(&str, RowText); 20] = [
+const TRIALS: [(&str, RowText); 27] = [
     ("disturbed_trials", |r| r.e.trials.disturbed.to_string()),
     ("all_disturbed", |r| r.e.trials.all_disturbed().to_string()),
     ("is_base", |r| r.e.is_base.to_string()),
@@ -246,6 +246,17 @@ const TRIALS: [(&str, RowText); 20] = [
     ("backlog_growth", |r| {
         r.e.saturated.map_or_else(String::new, number)
     }),
+    ("recovered_trials", |r| {
+        outage(r, |o| o.recovered.to_string())
+    }),
+    ("deaf_trials", |r| outage(r, |o| o.deaf().to_string())),
+    ("half_deaf_trials", |r| {
+        outage(r, |o| o.half_deaf.to_string())
+    }),
+    ("untold_trials", |r| outage(r, |o| o.untold.to_string())),
+    ("outage_lost", |r| outage(r, |o| median(o.lost))),
+    ("outage_repeated", |r| outage(r, |o| median(o.repeated))),
+    ("outage_burst", |r| outage(r, |o| median(o.burst))),
 ];
 
 /// In the headline's row alone.
@@ -270,6 +281,10 @@ fn shown<T: ToString>(value: Option<T>) -> String {
 
 fn share(r: &Row<'_>, of: fn(&HostSummary) -> Option<Spread>) -> String {
     median(r.e.host.as_ref().and_then(of))
+}
+
+fn outage(r: &Row<'_>, of: fn(&OutageSummary) -> String) -> String {
+    r.e.outage.as_ref().map_or_else(String::new, of)
 }
 
 fn precision(r: &Row<'_>, of: fn(&PrecisionSummary) -> String) -> String {

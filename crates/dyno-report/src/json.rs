@@ -7,6 +7,7 @@ mod evidence;
 mod experiment;
 mod figures;
 mod flow;
+mod outage;
 mod scaling;
 
 use crate::carry::json_text;

@@ -2,9 +2,10 @@
 
 use crate::chains;
 use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99};
+use crate::outage;
 use crate::settings;
-use crate::summary::{ExperimentSummary, QUANTILES, RunSummary};
-use crate::view::View;
+use crate::summary::{ExperimentSummary, RunSummary};
+use crate::view::{Kind, View};
 use dyno_model::{Against, Metric, TrialFigure};
 use dyno_stats::{Latency, Quantile};
 
@@ -13,7 +14,7 @@ use dyno_stats::{Latency, Quantile};
 pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
     let shown = |title: &str| !left_out.contains(&title);
     let mut lines = Vec::new();
-    if let Some(headlines) = headlines(view) {
+    if let Some(headlines) = headlines(view).filter(|_| view.kind != Kind::Outages) {
         let interval = match relative {
             true => "Each with its relative 95 % interval.",
             false => "With 95 % intervals.",
@@ -21,7 +22,10 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
         let columns = shown_times(view, left_out);
         lines.push(format!("{columns}: {headlines}. {interval}"));
     }
-    if view.is_of_starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
+    if view.kind == Kind::Outages {
+        lines.extend(outage::legend(relative, left_out));
+    }
+    if view.kind == Kind::Starts && ["open", "match", "delivery"].iter().any(|t| shown(t)) {
         lines.push(
             "open, match, delivery: medians of its parts: until the last participant has its \
              endpoints, until the last one sees its peers, and until the message is at every \
@@ -68,7 +72,10 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
             .is_some_and(|e| infinite(&e.value) || infinite(&e.hi))
     };
     if quantiles(view).any(shows_infinity) {
-        lines.push("∞: a message that was lost, or still under way when the drain ended, counts as infinitely late; an interval that ends with ∞ has no known upper end.".into());
+        lines.push(match view.kind {
+            Kind::Outages => outage::INFINITE.into(),
+            _ => "∞: a message that was lost, or still under way when the drain ended, counts as infinitely late; an interval that ends with ∞ has no known upper end.".into(),
+        });
     }
     if view.shows_load() && shown("load") {
         lines.push(
@@ -115,7 +122,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     }
     let has_cpu = |e: &ExperimentSummary| e.figure(TrialFigure::CpuPerMessage).is_some();
     let extremes = if relative { "" } else { " (min–max)" };
-    if view.is_of_starts
+    if view.kind == Kind::Starts
         && view
             .rows
             .iter()
@@ -140,7 +147,7 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
         ));
     }
     let has_host_cpu = |e: &&ExperimentSummary| e.figure(TrialFigure::HostCpuPerMessage).is_some();
-    if view.rows.iter().any(has_host_cpu) && !view.is_of_starts && shown(HOST_CPU) {
+    if view.rows.iter().any(has_host_cpu) && view.kind != Kind::Starts && shown(HOST_CPU) {
         lines.push(format!(
             "{HOST_CPU}: the same for the whole machine, including softirqs, kernel threads and all other programs."
         ));
@@ -154,9 +161,10 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
 
 /// The columns of the headline that are shown.
 fn shown_times(view: &View<'_>, hidden: &[&str]) -> String {
-    let all: &[&str] = match view.is_of_starts {
-        true => &["p50", "p90", "max"],
-        false => &["p50", "p90", "p99", "p99.9"],
+    let all: &[&str] = match view.kind {
+        Kind::Starts => &["p50", "p90", "max"],
+        Kind::Outages => &["recovery", "worst"],
+        Kind::Windows => &["p50", "p90", "p99", "p99.9"],
     };
     let shown: Vec<&str> = all
         .iter()
@@ -182,7 +190,10 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
         q.estimate()
             .is_some_and(|e| matches!(e.hi, Latency::Infinite))
     }) {
-        parts.push("∞: messages that did not arrive".into());
+        parts.push(match view.kind {
+            Kind::Outages => "∞: it never happened".into(),
+            _ => "∞: messages that did not arrive".into(),
+        });
     }
     let marks = [
         (
@@ -274,10 +285,7 @@ fn meaning(metric: Metric) -> String {
 
 /// The quantiles that the table shows.
 fn quantiles<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Quantile> {
-    let shown = match view.is_of_starts {
-        true => 2,
-        false => QUANTILES.len(),
-    };
+    let shown = view.kind.quantiles();
     view.rows
         .iter()
         .filter_map(|e| e.headline_metric())

@@ -44,6 +44,7 @@ mod measured;
 mod modes;
 mod notes;
 mod number;
+mod outage;
 mod precision;
 pub mod published;
 mod remark;
@@ -65,7 +66,7 @@ mod view;
 pub use carry::{csv_line, escaped_json, escaped_xml, json_text};
 pub use clocks::{clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
-pub use counted::counted_trials;
+pub use counted::{counted_trials, is_deaf};
 pub use decoded::Histograms;
 pub use evidence::{
     BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
@@ -78,18 +79,20 @@ pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;
 pub use law::{Basis, Shortfall};
 pub use number::{duration, exported, share, sig3, with_prefix};
+pub use outage::{deaf_for_ever, half_deaf, verdict as outage_verdict};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     AGAINST_ALONE, AddedSummary, AloneRatio, CarryOverFinding, CarryOverSummary, ChainSummary,
-    CopySummary, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further, GatewaySummary,
-    HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf,
-    MetricSummary, NetworkSummary, NoRatio, PartSummary, QUANTILES, Requirement, RunSummary,
-    ScalingSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    CopySummary, DeafEnd, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further,
+    GatewaySummary, HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome,
+    MadeOf, MetricSummary, NetworkSummary, NoRatio, OutageSummary, PartSummary, QUANTILES,
+    Requirement, RunSummary, ScalingSummary, Spread, Summary, TOLD_BY, TrialCounts, WithDisturbed,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 
 use dyno_model::plan::TableKind;
+use view::Kind;
 
 /// The summary as text, ended by a newline (CSV: by CR LF). [`Format::Table`] and
 /// [`Format::Markdown`] show the table that the suite asks for; experiments that it has no row for
@@ -109,13 +112,17 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         Format::Markdown => markdown::render(summary, keep, &options.columns),
         _ => table::render(summary, keep, options),
     };
-    // Starts have columns of their own, so they have a table of their own.
+    // Starts and outages have columns of their own, so they have tables of their own.
     let stacks = |keep: &dyn Fn(&ExperimentSummary) -> bool| {
-        let of = |starts| move |e: &ExperimentSummary| keep(e) && view::is_start(e) == starts;
-        let has = |starts| summary.experiments.iter().any(of(starts));
-        match (has(false), has(true)) {
-            (true, true) => format!("{}\n{}", one(&of(false)), one(&of(true))),
-            _ => one(keep),
+        let of = |kind| move |e: &ExperimentSummary| keep(e) && Kind::of(e) == kind;
+        let has = |kind: &Kind| summary.experiments.iter().any(of(*kind));
+        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(has).collect();
+        match kinds.as_slice() {
+            [] | [_] => one(keep),
+            several => {
+                let tables: Vec<String> = several.iter().map(|kind| one(&of(*kind))).collect();
+                tables.join("\n")
+            }
         }
     };
     let markdown = format == Format::Markdown;

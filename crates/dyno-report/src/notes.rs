@@ -8,6 +8,7 @@ use crate::clocks;
 use crate::factors;
 use crate::findings;
 use crate::number::{duration, sig3};
+use crate::outage;
 use crate::remark::Item;
 use crate::summary::{DaemonCost, ExperimentSummary, MemorySummary, MetricSummary, RunSummary};
 use crate::view::View;
@@ -120,6 +121,9 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             machines.collect(),
         ),
         ("Failed", failures(view)),
+        ("Deaf for ever", outage::deaf(view)),
+        ("Half deaf", outage::partly_deaf(view)),
+        ("What came of the faults", outage::verdicts(view)),
         ("Clocks of the hosts", clocks::remarks(view)),
         (
             "Unstable (~): a repeat of the run may differ by more than 10 %",

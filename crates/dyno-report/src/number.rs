@@ -87,6 +87,14 @@ impl TimeUnit {
     }
 }
 
+/// A number of things, of which the median may lie between two: `12`, `12.5`.
+pub(crate) fn whole(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value:.0}"),
+        false => format!("{value:.1}"),
+    }
+}
+
 /// A duration with its unit: `12.3 µs`.
 pub fn duration(ns: f64) -> String {
     let unit = TimeUnit::of(ns);
@@ -129,6 +137,11 @@ impl Measured {
 
     /// An estimate in units of `scale`; an infinite one is `∞` with its finite bound.
     pub(crate) fn estimate(e: &Estimate, scale: f64) -> Measured {
+        Measured::estimate_or(e, scale, "lost")
+    }
+
+    /// The same; `why` says what it means that it is infinite.
+    fn estimate_or(e: &Estimate, scale: f64, why: &str) -> Measured {
         let (value, lo, hi) = (
             latency_ns(&e.value) / scale,
             latency_ns(&e.lo) / scale,
@@ -137,10 +150,10 @@ impl Measured {
         if value.is_infinite() {
             let (beside, below) = match lo.is_finite() {
                 true => (
-                    format!("(lost) [{}, ∞]", sig3(lo)),
+                    format!("({why}) [{}, ∞]", sig3(lo)),
                     format!("≥ {}", sig3(lo)),
                 ),
-                false => ("(lost)".into(), "lost".into()),
+                false => (format!("({why})"), why.to_owned()),
             };
             return Measured {
                 value: "∞".into(),
@@ -166,8 +179,13 @@ impl Measured {
     /// A quantile in units of `scale` nanoseconds; a refused one shows the samples that it has
     /// and those that it would need.
     pub(crate) fn quantile(q: &Quantile, scale: f64) -> Measured {
+        Measured::quantile_or(q, scale, "lost")
+    }
+
+    /// The same; `why` says what it means that it is infinite.
+    pub(crate) fn quantile_or(q: &Quantile, scale: f64, why: &str) -> Measured {
         match q {
-            Quantile::Estimated(e) => Measured::estimate(e, scale),
+            Quantile::Estimated(e) => Measured::estimate_or(e, scale, why),
             Quantile::Refused { have, need } => Measured {
                 value: "–".into(),
                 beside: format!("(n {have}/{need})"),

@@ -261,8 +261,7 @@ fn summarise_experiment(
     let mut trials: Vec<&TrialRecord> = Vec::new();
     let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
     let counted = counted_trials(run, experiment.id);
-    let kind = experiment.workload.kind();
-    let candidates = kind.info().headline;
+    let candidates = experiment.headline();
     // Of a part, the floor may be elsewhere.
     let floor = experiment.floor.filter(|id| plan.is_here(*id));
     let floor = floor.and_then(|id| plan.experiment(id));
@@ -314,7 +313,10 @@ fn summarise_experiment(
             .trials
             .iter()
             .filter_map(|t| t.distributions.get(metric));
-        let spread = Spread::of(stored.filter(|d| d.n == 1).map(|d| d.sum))?;
+        let own = stored.filter(|d| d.n + d.infinite == 1);
+        // What never came is later than everything else.
+        let value = |d: &Distribution| if d.n == 1 { d.sum } else { f64::INFINITY };
+        let spread = Spread::with_infinite(own.map(value))?;
         metric.is_one_per_trial().then_some((*metric, spread))
     });
     let medians = medians.collect();
@@ -354,12 +356,14 @@ fn summarise_experiment(
         .collect();
     let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
-    let has_window = looked_for && !kind.is_start();
+    let has_window = looked_for && !experiment.is_one_per_trial();
     let host = match host::summarise(
         &shared.machine,
         experiment.workload,
         &trials,
-        headline.map(|m| &metrics[m]),
+        headline
+            .filter(|m| !m.info().of_faults)
+            .map(|m| &metrics[m]),
     ) {
         Ok(host) => host,
         Err(e) => {
@@ -431,7 +435,11 @@ fn summarise_experiment(
             &plan.testbed,
         )
         .map(|o| o.to_string()),
+        outage: crate::outage::summarise(experiment, stack, &trials),
         saturated: experiment.paced_window().and_then(|_| {
+            if !experiment.faults.is_empty() {
+                return None;
+            }
             let responses = series.get(&Metric::Response)?;
             backlog(&responses.trials, &responses.samples)
         }),
@@ -537,7 +545,7 @@ fn precision(
     if shared.bases.contains(&experiment.id) {
         return None;
     }
-    let candidates = experiment.workload.kind().info().headline;
+    let candidates = experiment.headline();
     let metric = asked.metric.or(headline.copied()).unwrap_or(candidates[0]);
     let none = Series::default();
     let own = series.get(&metric).unwrap_or(&none);

@@ -10,6 +10,7 @@ mod flow;
 mod made_of;
 mod metric;
 mod network;
+mod outage;
 mod spread;
 
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
@@ -21,6 +22,7 @@ pub use flow::{AGAINST_ALONE, AloneRatio};
 pub use made_of::{Further, MadeOf};
 pub use metric::{MetricSummary, QUANTILES};
 pub use network::NetworkSummary;
+pub use outage::{DeafEnd, OutageSummary, TOLD_BY};
 pub use spread::Spread;
 
 use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
@@ -280,6 +282,8 @@ pub struct ExperimentSummary {
     pub made_of: Option<MadeOf>,
     /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
     pub chain: Option<ChainSummary>,
+    /// What came of its faults; `None` where it has none.
+    pub outage: Option<OutageSummary>,
     /// What its agents asked of the kernel for each message, where that was counted.
     pub asked: Option<AskedPerMessage>,
     /// The part of the cost that the stack's daemons have, each by itself.
@@ -327,9 +331,9 @@ pub struct ExperimentSummary {
 
 impl ExperimentSummary {
     /// The metric that stands for this experiment: the round trip of a closed loop, the response
-    /// time of an open one, and the service time only where no response time was recorded.
+    /// time of an open one, and the service time only where no response time was recorded; with faults the recovery.
     pub fn headline(&self) -> Metric {
-        let candidates = self.experiment.workload.kind().info().headline;
+        let candidates = self.experiment.headline();
         let recorded = candidates.iter().find(|m| self.metrics.contains_key(m));
         *recorded.unwrap_or(&candidates[0])
     }
@@ -371,10 +375,13 @@ impl ExperimentSummary {
         (self.counts.offered > 0).then(|| arrived / self.counts.offered as f64)
     }
 
-    /// Whether what was offered on a schedule went through; `None` where there is no schedule, or
-    /// nothing was offered.
+    /// Whether what was offered on a schedule went through; `None` where there is no schedule, where
+    /// nothing was offered, and where faults kept messages from arriving.
     pub fn load(&self) -> Option<LoadOutcome> {
         self.experiment.paced_window()?;
+        if self.outage.is_some() {
+            return None;
+        }
         Some(match (self.saturated, self.delivered_ratio()?) {
             (Some(_), _) => LoadOutcome::Saturated,
             (None, share) if share < 1.0 => LoadOutcome::Loses,

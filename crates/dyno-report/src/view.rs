@@ -1,5 +1,7 @@
 //! The rows and columns of the table of stacks, the same for the terminal and for Markdown.
 
+mod outages;
+
 use crate::cells::{
     P99, absence, beside, column_unit, delivered, floor, host_p99, is_saturating, marked_stack,
     own_delay, p50_ns, per_second, quantile_ns, tone, unresolved,
@@ -37,8 +39,53 @@ pub(crate) struct View<'a> {
     blocks: Vec<(Range<usize>, String)>,
     /// Those of the columns that are shown.
     columns: &'a Columns,
-    /// All rows are of starts: one time to the first message for each trial, and no window.
-    pub(crate) is_of_starts: bool,
+    /// What all rows are of; rows of several kinds have the columns of windows.
+    pub(crate) kind: Kind,
+}
+
+/// What a row is of. Each kind has columns of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Windows, each with many samples.
+    Windows,
+    /// Starts: one time to the first message for each trial, and no window.
+    Starts,
+    /// Outages: one time to the recovery for each trial.
+    Outages,
+}
+
+impl Kind {
+    /// In the order of their tables.
+    pub(crate) const ALL: [Kind; 3] = [Kind::Windows, Kind::Starts, Kind::Outages];
+
+    /// By what the headline of an experiment is.
+    pub(crate) fn of(e: &ExperimentSummary) -> Kind {
+        let headline = e.headline().info();
+        match (headline.of_faults, headline.one_per_trial) {
+            (true, _) => Kind::Outages,
+            (false, true) => Kind::Starts,
+            (false, false) => Kind::Windows,
+        }
+    }
+
+    /// The one of all rows.
+    fn of_all(rows: &[&ExperimentSummary]) -> Kind {
+        let mut kinds = rows.iter().map(|e| Kind::of(e));
+        let first = kinds.next().unwrap_or(Kind::Windows);
+        match kinds.all(|kind| kind == first) {
+            true => first,
+            false => Kind::Windows,
+        }
+    }
+
+    /// How many of the headline's quantiles its tables show.
+    pub(crate) const fn quantiles(self) -> usize {
+        match self {
+            Kind::Windows => QUANTILES.len(),
+            Kind::Starts => 2,
+            Kind::Outages => 1,
+        }
+    }
 }
 
 /// The numbers of a workload, so that 4 kHz stand before 16 kHz.
@@ -48,11 +95,6 @@ fn by_size(workload: Workload) -> [u64; 3] {
     let rate = n.rate.map_or(0, |rate| rate.hz().to_bits());
     let every = n.period.or(n.gap).map_or(0, |time| time.0);
     [rate, n.messages.map_or(0, u64::from), every]
-}
-
-/// Whether an experiment measures its start and nothing else.
-pub(crate) fn is_start(e: &ExperimentSummary) -> bool {
-    e.experiment.workload.kind().is_start()
 }
 
 impl<'a> View<'a> {
@@ -91,7 +133,9 @@ impl<'a> View<'a> {
             let cell = |e: &Experiment| {
                 // What differs in its unit only, such as 1 kHz and 1000 Hz, is the same text.
                 let text = e.workload.to_string();
-                (text, e.payload, e.topology, e.access, e.placement)
+                let faults: Vec<String> = e.faults.iter().map(ToString::to_string).collect();
+                let shape = (text, e.payload, e.topology, e.access, e.placement);
+                (faults, shape)
             };
             x.wait
                 .cmp(&y.wait)
@@ -123,7 +167,7 @@ impl<'a> View<'a> {
         View {
             summary,
             telling: telling.collect(),
-            is_of_starts: !rows.is_empty() && rows.iter().all(|e| is_start(e)),
+            kind: Kind::of_all(&rows),
             names_vary: places.len() > 1,
             named_blocks,
             blocks: titled.collect(),
@@ -151,6 +195,15 @@ impl<'a> View<'a> {
         parts.join(", ")
     }
 
+    /// What tells a row from others with its name and stack, but for the factor of that title.
+    pub(crate) fn conditions_of(&self, e: &ExperimentSummary, without: &str) -> String {
+        let x = &e.experiment;
+        let varying = self.telling.get(&(x.name.as_str(), x.stack.as_str()));
+        let varying = varying.into_iter().flatten().copied();
+        let others: Vec<&Factor> = varying.filter(|f| f.title != without).collect();
+        factors::label(&others, x)
+    }
+
     /// The title of the column with the p50 over that of the floor. Where something is surely faster than what
     /// should be the floor, it is not called one.
     pub(crate) fn ratio_title(&self) -> &'static str {
@@ -163,7 +216,7 @@ impl<'a> View<'a> {
 
     /// Whether the machine's own delay at the p99 is known of any row.
     pub(crate) fn has_host(&self) -> bool {
-        !self.is_of_starts && self.rows.iter().any(|e| host_p99(e).is_some())
+        self.kind == Kind::Windows && self.rows.iter().any(|e| host_p99(e).is_some())
     }
 
     /// The table, in forms that need less and less room: first without the column of the machine's
@@ -214,10 +267,10 @@ impl<'a> View<'a> {
                 columns.push(self.text(f.title, f.rank, |e| (f.text)(&e.experiment)));
             }
         }
-        if self.is_of_starts {
-            self.starts(&mut columns);
-        } else {
-            self.quantiles(&mut columns, host);
+        match self.kind {
+            Kind::Windows => self.quantiles(&mut columns, host),
+            Kind::Starts => self.starts(&mut columns),
+            Kind::Outages => self.outages(&mut columns),
         }
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
@@ -246,7 +299,7 @@ impl<'a> View<'a> {
                 }),
             );
         }
-        if !self.is_of_starts {
+        if self.kind == Kind::Windows {
             columns.push(self.column(DELIVERED, "", 2, delivered));
         }
         if shows_load || self.rows.iter().any(|e| is_saturating(e)) {
@@ -424,9 +477,9 @@ impl<'a> View<'a> {
 
     /// CPU time per message, or per start: the median trial, and the extremes beside it.
     fn cpu(&self) -> Column {
-        let (title, starts) = match self.is_of_starts {
-            true => ("CPU", true),
-            false => ("CPU/msg", false),
+        let (title, starts) = match self.kind {
+            Kind::Starts => ("CPU", true),
+            Kind::Windows | Kind::Outages => ("CPU/msg", false),
         };
         let spread = |e: &ExperimentSummary| match starts {
             true => e.figure(TrialFigure::CpuNs),
@@ -456,7 +509,7 @@ impl<'a> View<'a> {
     fn host_cpu(&self) -> Option<Column> {
         let median = |e: &ExperimentSummary| e.median(TrialFigure::HostCpuPerMessage);
         let known = || self.rows.iter().filter_map(|e| median(e));
-        if self.is_of_starts || known().next().is_none() {
+        if self.kind == Kind::Starts || known().next().is_none() {
             return None;
         }
         Some(self.time(HOST_CPU, 13, TimeUnit::for_column(known()), median))

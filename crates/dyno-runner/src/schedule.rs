@@ -250,7 +250,7 @@ impl Guide for Schedule<'_> {
 
 /// The metric that the precision is about.
 pub(crate) fn metric(experiment: &Experiment, precision: &Precision) -> Metric {
-    let headline = experiment.workload.kind().info().headline;
+    let headline = experiment.headline();
     precision.metric.unwrap_or(headline[0])
 }
 

@@ -5,7 +5,8 @@ use super::table::{Column, Get};
 use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
 use dyno_model::record::{Environment, ProcessCost};
-use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure, TrialRecord};
+use dyno_model::{COUNTS, CountInfo, HostLoad, Outage, TrialFigure, TrialRecord};
+use dyno_report::TOLD_BY;
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -22,6 +23,13 @@ impl Row<'_> {
         let daemons = processes.iter().filter(|p| p.daemon).map(of);
         // Where no process told what it used, no daemon did.
         (!processes.is_empty()).then(|| daemons.fold(0, u64::saturating_add))
+    }
+
+    /// A sum over the receivers of a trial with faults.
+    fn outages(&self, of: fn(&Outage) -> u64) -> Option<u64> {
+        let outages = &self.measured()?.outages;
+        let sum = outages.iter().map(of).fold(0, u64::saturating_add);
+        (!outages.is_empty()).then_some(sum)
     }
 
     fn load(&self) -> Option<&HostLoad> {
@@ -59,6 +67,7 @@ pub(super) fn columns<'a>() -> Vec<Column<Row<'a>>> {
     all.extend(of_counts());
     all.extend(of_cost());
     all.extend(of_host());
+    all.extend(of_outage());
     all
 }
 
@@ -333,4 +342,32 @@ fn of_host<'a>() -> Columns<'a> {
             Get::Count(|r| r.trial?.one_way_bound.map(|n| n.0)),
         ),
     ]
+}
+
+/// What came of the faults of the trial, all its receivers together.
+fn of_outage<'a>() -> Columns<'a> {
+    vec![
+        column("outage_ends", Get::Count(|r| r.outages(|_| 1))),
+        column(
+            "outage_deaf_ends",
+            Get::Count(|r| r.outages(|o| u64::from(o.recovery.is_none()))),
+        ),
+        column("outage_lost", Get::Count(|r| r.outages(|o| o.lost))),
+        column("outage_repeated", Get::Count(|r| r.outages(|o| o.repeated))),
+        column(
+            "outage_reordered",
+            Get::Count(|r| r.outages(|o| o.reordered)),
+        ),
+        column("outage_burst", Get::Count(|r| r.outages(|o| o.burst))),
+        column("told_by", Get::Text(told_by)),
+    ]
+}
+
+/// How the library first told of the fault; null of a trial without one.
+fn told_by<'a>(r: &'a Row<'_>) -> Option<Cow<'a, str>> {
+    let trial = r.measured().filter(|t| !t.outages.is_empty())?;
+    let first = trial.detections.iter().min_by_key(|d| d.after);
+    let by = first.map(|d| d.by);
+    let (_, word) = TOLD_BY.iter().find(|(one, _)| *one == by)?;
+    text(word)
 }

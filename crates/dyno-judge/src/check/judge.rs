@@ -2,7 +2,7 @@
 
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
-use super::{CheckOptions, Checked, Status, loss};
+use super::{CheckOptions, Checked, Status, deaf, loss};
 use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
@@ -33,6 +33,12 @@ impl Finding {
             reason,
             but: None,
         }
+    }
+
+    /// The same, but not passed for this reason.
+    pub(super) fn unless(mut self, but: String) -> Finding {
+        self.but = Some(but);
+        self
     }
 
     pub(super) fn unknown(reason: impl Into<String>) -> Finding {
@@ -99,7 +105,7 @@ impl<'a> Case<'a> {
     fn trials(&self) -> Trials<'a> {
         let metrics: &[Metric] = match &self.limit.measure {
             Measure::Latency(metric, _) => std::slice::from_ref(metric),
-            _ => self.e.workload.kind().info().headline,
+            _ => self.e.headline(),
         };
         Trials::read(self.run, self.e.id, metrics, self.basis)
     }
@@ -116,6 +122,7 @@ impl<'a> Case<'a> {
             Measure::Latency(metric, q) => of_latency(trials, metric, q, limit, how),
             Measure::XFloor(q) => self.of_floor(trials, q),
             Measure::Loss => loss::judge(records, limit, how),
+            Measure::Deaf => deaf::judge(records, limit, how),
             Measure::CpuPerMessage => {
                 let of = figure(TrialFigure::CpuPerMessage);
                 each(records, limit, how, no_cost(records), of)
@@ -358,12 +365,8 @@ fn each(
     let without = records.len() - values.len();
     let mut finding = of_each(values, limit, how, nothing);
     if without > 0 {
-        finding.but = Some(format!(
-            "{without} of {} trials have no value of {}; the others: {}",
-            records.len(),
-            limit.measure.text(),
-            finding.reason
-        ));
+        let but = without_figure(without, records.len(), limit, &finding.reason);
+        finding.but = Some(but);
     }
     finding
 }
@@ -419,10 +422,19 @@ fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
     }
 }
 
-/// The time of one start, in nanoseconds. Runs that were measured before there was a first message know
+/// The one sample of a trial, in nanoseconds; infinite where what it waits for never came. A recovery may take no time, and is then
+/// one of a nanosecond, which is as fine as samples are. Runs that were measured before there was a first message know
 /// when endpoints existed and were matched: what a message sent at once would have had to wait for.
 pub(crate) fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
-    let known = t.distributions.get(&metric).filter(|d| d.n == 1);
+    let stored = t.distributions.get(&metric);
+    if metric.info().of_faults {
+        return stored.and_then(|d| match (d.n, d.infinite) {
+            (1, 0) => Some(d.sum.max(1.0)),
+            (0, 1) => Some(f64::INFINITY),
+            _ => None,
+        });
+    }
+    let known = stored.filter(|d| d.n == 1);
     let older = || match metric {
         Metric::FirstMessage => Some(t.open.saturating_add(t.matching)),
         Metric::Open => Some(t.open),
@@ -434,7 +446,7 @@ pub(crate) fn start(t: &TrialRecord, metric: Metric) -> Option<f64> {
         .or_else(|| older().map(|time| time.0 as f64))
 }
 
-/// The time to the first message, or a part of it. A start that failed is infinitely late.
+/// What a trial has one sample of. A trial that failed is infinitely late.
 fn of_starts(
     trials: &Trials<'_>,
     metric: Metric,
@@ -447,12 +459,31 @@ fn of_starts(
     let Some(q) = q else {
         return mean_start(records, metric, limit, how);
     };
-    let times = records.iter().filter_map(|t| start(t, metric));
-    let one = |time| TrialSamples::from_values(&[vec![time]], 0);
-    let never = std::iter::repeat_with(|| TrialSamples::from_values(&[Vec::new()], 1));
-    let samples: Vec<TrialSamples> = times.map(one).chain(never.take(failed)).collect();
+    let times: Vec<f64> = records.iter().filter_map(|t| start(t, metric)).collect();
+    let without = records.len() - times.len();
+    let one = |time: f64| match time.is_finite() {
+        true => TrialSamples::from_values(&[vec![time]], 0),
+        false => TrialSamples::from_values(&[Vec::new()], 1),
+    };
+    let never = std::iter::repeat_n(f64::INFINITY, failed);
+    let samples: Vec<TrialSamples> = times.into_iter().chain(never).map(one).collect();
     let slack = trials.slack(metric);
-    judge_quantile(&samples, q, slack, "measure more trials", limit, how)
+    let finding = judge_quantile(&samples, q, slack, "measure more trials", limit, how);
+    match without {
+        0 => finding,
+        _ => {
+            let but = without_figure(without, records.len(), limit, &finding.reason);
+            finding.unless(but)
+        }
+    }
+}
+
+/// Why trials that have no figure keep a limit from being passed.
+fn without_figure(without: usize, of: usize, limit: &Limit, others: &str) -> String {
+    format!(
+        "{without} of {of} trials tell nothing of {}; the others: {others}",
+        limit.measure.text()
+    )
 }
 
 /// Each trial starts once, so a trial that breaks the limit is a start that broke it: nothing passes
@@ -470,10 +501,11 @@ fn mean_start(
     if let Bound::AtMost(bound) = limit.bound
         && !Line::AtMost(bound).is_kept_by(slowest)
     {
-        finding.but = Some(format!(
-            "the mean keeps it, but the slowest start took {}",
-            Unit::Time.text(slowest)
-        ));
+        let (what, time) = match (metric.info().of_faults, Unit::Time.text(slowest)) {
+            (true, time) => ("the longest of a trial is", time),
+            (false, time) => ("the slowest start took", time),
+        };
+        finding.but = Some(format!("the mean keeps it, but {what} {time}"));
     }
     finding
 }

@@ -87,7 +87,7 @@ impl Losses {
 
 /// With none lost of `n`, the true share is below `-ln(1 - confidence)/n`: 3/n at 95 % (Hanley &
 /// Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
-fn rule_of_three(n: f64, how: &CheckOptions) -> String {
+pub(super) fn rule_of_three(n: f64, how: &CheckOptions) -> String {
     let bound = (-(1.0 - how.confidence).ln() / n).min(1.0);
     format!(
         "at {} the true share is below {} (rule of three)",
@@ -116,7 +116,12 @@ fn further(lost: u64, n: f64, most: f64, how: &CheckOptions) -> String {
 /// The interval of a share: Chernoff's bounds for independent losses (Hoeffding, JASA 58, 1963,
 /// theorem 1: `n·KL(p̂‖p) <= ln(2/(1-confidence))`; with none lost the exact one), united with
 /// Student's interval over the trials' own shares, because losses come in bursts.
-fn share(records: &[&TrialRecord], lost: u64, offered: u64, confidence: f64) -> (f64, f64) {
+pub(super) fn share(
+    records: &[&TrialRecord],
+    lost: u64,
+    offered: u64,
+    confidence: f64,
+) -> (f64, f64) {
     let n = offered as f64;
     let p = lost as f64 / n;
     let reach = (2.0 / (1.0 - confidence)).ln() / n;

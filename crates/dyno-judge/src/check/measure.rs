@@ -2,7 +2,7 @@
 
 use crate::figure::rank;
 use crate::number::Unit;
-use dyno_model::{Better, Metric, WorkloadKind};
+use dyno_model::{Better, Experiment, Metric, WorkloadKind};
 
 /// What a limit is put on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,9 +21,11 @@ pub enum Measure {
     Tail,
     /// Messages per second that arrived, all receivers together.
     Throughput,
-    /// The time to the first message, or a part of it: a quantile over all starts, or, without one,
-    /// the mean start together with the slowest.
+    /// A metric of which a trial has one sample, such as the time to the first message or the recovery: a quantile over all
+    /// trials, or, without one, the mean trial together with the slowest.
     Start(Metric, Option<f64>),
+    /// Trials in which a receiver never got a newer message after the faults.
+    Deaf,
     /// Proportional set size of all processes of the stack at the end of the window.
     Memory,
 }
@@ -35,7 +37,7 @@ impl Measure {
                 Unit::Time
             }
             Measure::XFloor(_) => Unit::Times,
-            Measure::Loss | Measure::CpuShare => Unit::Share,
+            Measure::Loss | Measure::CpuShare | Measure::Deaf => Unit::Share,
             Measure::Throughput => Unit::Rate,
             Measure::Memory => Unit::Bytes,
         }
@@ -50,6 +52,7 @@ impl Measure {
             Measure::Start(metric, None) => metric.info().short.into(),
             Measure::XFloor(q) => format!("{} × floor", rank(q)),
             Measure::Loss => "loss".into(),
+            Measure::Deaf => "deaf trials".into(),
             Measure::CpuPerMessage => "CPU per message".into(),
             Measure::CpuShare => "CPU over the round trip".into(),
             Measure::Tail => "p99 less p50".into(),
@@ -64,6 +67,7 @@ impl Measure {
             Measure::Latency(metric, _) | Measure::Start(metric, _) => metric.word(),
             Measure::XFloor(_) => "x_floor",
             Measure::Loss => "loss",
+            Measure::Deaf => "deaf",
             Measure::CpuPerMessage => "cpu_per_message",
             Measure::CpuShare => "cpu_share",
             Measure::Tail => "tail",
@@ -99,6 +103,7 @@ impl Measure {
         Some(match word {
             "x_floor" => Measure::XFloor(at),
             "loss" => Measure::Loss,
+            "deaf" => Measure::Deaf,
             "cpu_per_message" => Measure::CpuPerMessage,
             "cpu_share" => Measure::CpuShare,
             "tail" => Measure::Tail,
@@ -117,6 +122,7 @@ impl Measure {
             Measure::Throughput => true,
             Measure::XFloor(_)
             | Measure::Loss
+            | Measure::Deaf
             | Measure::CpuPerMessage
             | Measure::CpuShare
             | Measure::Tail
@@ -134,15 +140,40 @@ impl Measure {
         !matches!(self, Measure::Start(_, Some(_)))
     }
 
+    /// Whether most trials have nothing of it, so that those that have some are counted.
+    pub(crate) fn is_seldom(self) -> bool {
+        matches!(self, Measure::Loss | Measure::Deaf)
+    }
+
+    /// Whether only experiments with faults have it.
+    pub(crate) fn is_of_faults(self) -> bool {
+        match self {
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => metric.info().of_faults,
+            Measure::Deaf => true,
+            _ => false,
+        }
+    }
+
+    /// Whether an experiment has it.
+    pub(crate) fn applies_to(self, e: &Experiment) -> bool {
+        let has_faults = !e.faults.is_empty();
+        let of_headline = matches!(self, Measure::Tail | Measure::XFloor(_));
+        self.applies_to_kind(e.workload.kind())
+            && (has_faults || !self.is_of_faults())
+            && !(has_faults && of_headline)
+    }
+
     /// Whether workloads of that kind have it.
-    pub(crate) fn applies_to(self, kind: WorkloadKind) -> bool {
+    pub(crate) fn applies_to_kind(self, kind: WorkloadKind) -> bool {
         match self {
             Measure::Latency(metric, _) | Measure::Start(metric, _) => kind.has(metric),
             // A start has no rate, and a probe no messages.
             Measure::Throughput => !kind.is_start() && !kind.is_probe(),
             Measure::CpuShare => kind.has(Metric::Rtt),
             Measure::Tail => !kind.is_start() && !kind.is_probe(),
-            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage => !kind.is_probe(),
+            Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Deaf => {
+                !kind.is_probe()
+            }
             Measure::Memory => true,
         }
     }
@@ -157,6 +188,7 @@ pub(super) enum Written {
     Bytes,
     Rate,
     Share,
+    Count,
 }
 
 /// A word of `metric`: how the quantile and the bound are written.
@@ -176,9 +208,10 @@ const fn word(word: &'static str, quantile: Quantile, written: Written) -> Word 
 }
 
 /// What can be required beside the metrics.
-const OTHERS: [Word; 7] = [
+const OTHERS: [Word; 8] = [
     word("x_floor", Quantile::Median, Written::Number),
     word("loss", Quantile::None, Written::Loss),
+    word("deaf", Quantile::None, Written::Count),
     word("cpu_per_message", Quantile::None, Written::Time),
     word("cpu_share", Quantile::None, Written::Share),
     word("tail", Quantile::None, Written::Time),

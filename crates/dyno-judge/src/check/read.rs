@@ -318,6 +318,7 @@ impl Reader {
             Written::Bytes => "at_most = \"64 MiB\"",
             Written::Rate => "at_least = \"10000 /s\"",
             Written::Share => "at_most = \"10 %\"",
+            Written::Count => "at_most = 0 (trials)",
         };
         let Some(node) = table.get(key) else {
             let message = format!("a limit on `{word}` needs `{key}`");
@@ -334,13 +335,15 @@ impl Reader {
             (Value::Float(v), Written::Number) if v.is_finite() && *v > 0.0 => {
                 Ok(Bound::AtMost(*v))
             }
-            (Value::Int(n), Written::Loss) if *n >= 0 => Ok(Bound::AtMostCount(n.unsigned_abs())),
+            (Value::Int(n), Written::Loss | Written::Count) if *n >= 0 => {
+                Ok(Bound::AtMostCount(n.unsigned_abs()))
+            }
             (Value::Text(t), Written::Loss) => parse_loss(t),
             (Value::Text(t), Written::Time) => parse_time(t),
             (Value::Text(t), Written::Share) => parse_part(t),
             (Value::Text(t), Written::Bytes) => parse_bytes(t).map(Bound::AtMost),
             (Value::Text(t), Written::Rate) => parse_rate(t).map(Bound::AtLeast),
-            (Value::Int(_) | Value::Float(_), Written::Number | Written::Loss) => {
+            (Value::Int(_) | Value::Float(_), Written::Number | Written::Loss | Written::Count) => {
                 let message = format!("`{key}` of `{word}` is out of range");
                 self.wrong(
                     &node.at,

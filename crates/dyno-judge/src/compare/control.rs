@@ -83,8 +83,7 @@ fn moved_floor(
     how: &CompareOptions,
 ) -> Option<MovedFloor> {
     let ratio_on = |(x, of_x), (y, of_y)| {
-        let kind = base.manifest.plan.experiment(x)?.workload.kind();
-        let metrics = kind.info().headline;
+        let metrics = base.manifest.plan.experiment(x)?.headline();
         let a = Trials::read(base, x, metrics, of_x);
         let b = Trials::read(new, y, metrics, of_y);
         let figure = Figure::Quantile {

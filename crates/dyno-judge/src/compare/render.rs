@@ -18,7 +18,7 @@ impl Comparison {
             Figure::Quantile { .. } => ("faster", "slower"),
             Figure::Delivered => ("less", "more"),
             Figure::CpuPerMessage => ("cheaper", "dearer"),
-            Figure::Lost | Figure::Failed => ("fewer", "more"),
+            Figure::Lost | Figure::Deaf | Figure::Failed => ("fewer", "more"),
         };
         let what = if self.paired { "pair" } else { "trial" };
         match compared.finding {

@@ -6,7 +6,7 @@ use crate::cell;
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric};
-use dyno_report::{Basis, Shortfall, add_counts, missing_messages};
+use dyno_report::{Basis, Shortfall, add_counts, is_deaf, missing_messages};
 use dyno_stats::{Pairing, Verdict, chance_of_hits, is_higher, simultaneous, verdict};
 
 /// The values of one figure on both sides.
@@ -113,8 +113,9 @@ impl Table {
             });
         }
         let each = simultaneous(how.confidence, statements.max(1));
-        // The rows without a ratio share the same chance of a false alarm among themselves.
-        let level = (1.0 - how.confidence) / (2 * open.len()).max(1) as f64;
+        // The rows without a ratio share the same chance of a false alarm among themselves: losses, failures, deaf trials.
+        let with_faults = open.iter().filter(|cell| cell.case.has_faults()).count();
+        let level = (1.0 - how.confidence) / (2 * open.len() + with_faults).max(1) as f64;
         let cells = open.into_iter().map(|cell| cell.judge(each, level));
         Table {
             cells: cells.collect(),
@@ -128,14 +129,15 @@ impl Table {
 impl<'a> Case<'a> {
     /// The base and the new side, each on every basis; that on which figures are shown first.
     fn sides(&self) -> (OnEachBasis<'a>, OnEachBasis<'a>) {
-        let kind = self.x.workload.kind().info();
-        let beside = |m: &&Metric| m.info().compares_its_tail && !kind.headline.contains(m);
+        let headline = self.x.headline();
+        let beside =
+            |m: &&Metric| m.info().compares_its_tail && !headline.contains(m) && self.x.has(**m);
         let of = |run, id| {
             let one = |basis| {
                 let read = |metrics| Trials::read(run, id, metrics, basis);
-                let others = kind.metrics.iter().filter(beside);
+                let others = Metric::ALL.iter().filter(beside);
                 let side = Side {
-                    trials: read(kind.headline),
+                    trials: read(headline),
                     beside: others.map(|m| read(std::slice::from_ref(m))).collect(),
                 };
                 (basis, side)
@@ -153,8 +155,12 @@ impl<'a> Case<'a> {
     }
 
     fn values(&self, a: &Side<'_>, b: &Side<'_>) -> Vec<Values> {
-        let usual = self.x.workload.kind().info().headline[0];
+        let usual = self.x.headline()[0];
         values(a, b, usual, self.pairing, self.how)
+    }
+
+    fn has_faults(&self) -> bool {
+        !self.x.faults.is_empty() && !self.y.faults.is_empty()
     }
 
     /// The row of trials that show nothing.
@@ -164,25 +170,57 @@ impl<'a> Case<'a> {
             None => (0, run.trials_of(id).count()),
         };
         let (base, new) = (of(self.base, self.x.id), of(self.new, self.y.id));
-        let [b, n] = [base, new].map(|(bad, of)| (bad as u64, of as u64));
-        let chance = chance_of_hits(b.1 + n.1, b.0 + n.0, n.1, n.0);
-        let finding = match (n.0, b.0) {
-            (0, 0) => Finding::Same,
-            _ if n.0 * b.1 > b.0 * n.1 && chance <= level => Finding::Higher,
-            _ => Finding::Undecided { more: None },
+        rare(Figure::Failed, base, new, level)
+    }
+
+    /// The row of trials in which a receiver never got a newer message, where both sides have faults. Those that the host
+    /// disturbed are among them, and where trials failed nothing good is said.
+    fn deaf(&self, level: f64) -> Option<Row> {
+        let all = Basis {
+            with_disturbed: true,
+            ..Basis::COUNTED
         };
-        let share = |(bad, of): (usize, usize)| bad as f64 / of.max(1) as f64;
-        Row {
-            figure: Figure::Failed,
-            result: Ok(Compared {
-                base: share(base),
-                new: share(new),
-                ratio: None,
-                trials: (new.1, base.1),
-                finding,
-            }),
-            but: None,
-        }
+        let of = |run, id| {
+            let trials = all.trials(run, id);
+            let told = trials.iter().filter(|t| !t.outages.is_empty());
+            (trials.iter().filter(|t| is_deaf(t)).count(), told.count())
+        };
+        let (base, new) = (of(self.base, self.x.id), of(self.new, self.y.id));
+        self.has_faults().then(|| {
+            let mut row = match base.1.min(new.1) {
+                0 => Row {
+                    figure: Figure::Deaf,
+                    result: Err("no trial of a side tells what came of its faults".into()),
+                    but: None,
+                },
+                _ => rare(Figure::Deaf, base, new, level),
+            };
+            row.weaken(self.shortfall().as_deref(), &[]);
+            row
+        })
+    }
+}
+
+/// Trials that have something bad: of each side how many, and of how many.
+fn rare(figure: Figure, base: (usize, usize), new: (usize, usize), level: f64) -> Row {
+    let [b, n] = [base, new].map(|(bad, of)| (bad as u64, of as u64));
+    let chance = chance_of_hits(b.1 + n.1, b.0 + n.0, n.1, n.0);
+    let finding = match (n.0, b.0) {
+        (0, 0) => Finding::Same,
+        _ if n.0 * b.1 > b.0 * n.1 && chance <= level => Finding::Higher,
+        _ => Finding::Undecided { more: None },
+    };
+    let share = |(bad, of): (usize, usize)| bad as f64 / of.max(1) as f64;
+    Row {
+        figure,
+        result: Ok(Compared {
+            base: share(base),
+            new: share(new),
+            ratio: None,
+            trials: (new.1, base.1),
+            finding,
+        }),
+        but: None,
     }
 }
 
@@ -206,6 +244,7 @@ impl Open<'_> {
         for row in &mut rows {
             row.weaken(short.as_deref(), &others);
         }
+        rows.extend(self.case.deaf(level));
         rows.push(self.case.failures(level));
         ComparedCell {
             is_floor: cell::is_floor(&base.manifest.plan, x)
@@ -329,16 +368,23 @@ fn values<'a>(
     }
     for (a, b) in base.beside.iter().zip(&new.beside) {
         let Some(metric) = both(a, b) else { continue };
-        let tail = how.quantiles.iter().filter(|q| **q > 0.5);
-        figures.extend(tail.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
+        // The one sample of a trial is its p50, and has no tail.
+        let one = metric.is_one_per_trial();
+        let quantiles = how.quantiles.iter().filter(|q| match one {
+            true => **q == 0.5,
+            false => **q > 0.5,
+        });
+        figures.extend(quantiles.map(|q| (Figure::Quantile { metric, q: *q }, a, b)));
     }
-    // A first message has no rate, that of a closed loop is its round trip once more, and that of a probe its piece.
-    let rateless = [Metric::FirstMessage, Metric::Rtt, Metric::Probe];
-    if !headline.is_some_and(|metric| rateless.contains(&metric)) {
+    // A start has no rate, that of a closed loop is its round trip once more, that of a probe its piece, and that of an outage what
+    // was lost.
+    let is_rateless = |m: Metric| m.is_one_per_trial() || [Metric::Rtt, Metric::Probe].contains(&m);
+    if !headline.is_some_and(is_rateless) {
         figures.push((Figure::Delivered, a, b));
     }
     figures.push((Figure::CpuPerMessage, a, b));
-    let has_messages = ![Metric::FirstMessage, Metric::Probe].contains(&usual);
+    let is_start = usual.is_one_per_trial() && !usual.info().of_faults;
+    let has_messages = !is_start && usual != Metric::Probe;
     figures.extend(has_messages.then_some((Figure::Lost, a, b)));
     let figures = figures.into_iter().map(|(figure, a, b)| {
         let sides = sides(a, b, figure, pairing).and_then(|(new, base)| {

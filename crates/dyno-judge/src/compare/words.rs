@@ -151,6 +151,8 @@ fn change(c: &Changed<'_>) -> (String, bool) {
         (Figure::Delivered, false) => ("unable to deliver as much".into(), true),
         (Figure::Lost, true) => ("worse in lost messages".into(), true),
         (Figure::Lost, false) => ("better in lost messages".into(), false),
+        (Figure::Deaf, true) => ("worse in deaf trials".into(), true),
+        (Figure::Deaf, false) => ("better in deaf trials".into(), false),
         (Figure::Failed, true) => ("worse in failed trials".into(), true),
         (Figure::Failed, false) => ("better in failed trials".into(), false),
     }

@@ -10,6 +10,7 @@ mod imported;
 mod law;
 mod mistakes;
 mod nightly;
+mod outages;
 mod scorecard;
 mod search;
 mod starts;

@@ -59,6 +59,22 @@ pub fn distribution_of_blocks(p50s_ns: &[f64], n: u64, infinite: u64, seed: u64)
     }
 }
 
+/// `n` samples of that value in one block, and some that never came.
+pub fn exactly(value: u64, n: u64, infinite: u64) -> Distribution {
+    let mut total = empty_histogram();
+    total.record_n(value.max(1), n).unwrap();
+    Distribution {
+        total: encode(&total),
+        blocks: vec![encode(&total)],
+        n,
+        infinite,
+        saturated: 0,
+        sum: value as f64 * n as f64,
+        min: if n == 0 { 0 } else { value },
+        max: if n == 0 { 0 } else { value },
+    }
+}
+
 /// With the bounds of the recorder.
 pub fn empty_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap()

@@ -4,6 +4,7 @@ use super::number::ExperimentId;
 use crate::factor::{Access, Placement, Start, Topology, Wait};
 use crate::fault::Fault;
 use crate::flow::Flow;
+use crate::metric::Metric;
 use crate::sizes::Sizes;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
@@ -211,6 +212,24 @@ impl Experiment {
             flow: None,
             machine: None,
         }
+    }
+
+    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload.
+    pub fn headline(&self) -> &'static [Metric] {
+        match self.faults.is_empty() {
+            true => self.workload.kind().info().headline,
+            false => &[Metric::Recovery],
+        }
+    }
+
+    /// Whether a trial of it has one sample of the headline: of a start, or of an outage.
+    pub fn is_one_per_trial(&self) -> bool {
+        self.headline().iter().all(|m| m.is_one_per_trial())
+    }
+
+    /// Whether its trials have samples of the metric.
+    pub fn has(&self, metric: Metric) -> bool {
+        self.workload.kind().has(metric) && (!metric.info().of_faults || !self.faults.is_empty())
     }
 
     /// Copies of the probe, or exchanges, that stand side by side.

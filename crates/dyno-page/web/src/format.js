@@ -237,6 +237,7 @@ export const FACTORS = [
     of: (e) => (e.scheduling === 'fifo' ? `SCHED_FIFO ${e.fifo_priority}` : 'SCHED_OTHER'),
   },
   { key: 'memory', title: 'memory', lead: '', of: (e) => (e.mlock ? 'memory locked' : '') },
+  { key: 'fault', title: 'fault', lead: '', of: (e) => e.fault ?? '' },
   // A first message has no window; that makes no difference between those that have.
   { key: 'window', title: 'window', lead: 'window ', of: windowOf, optional: true },
 ];

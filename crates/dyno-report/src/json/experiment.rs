@@ -4,6 +4,7 @@ use super::chain::ChainJson;
 use super::evidence::{HostJson, ModesJson, PrecisionJson};
 use super::figures::{DaemonJson, EstimateJson, SpreadJson};
 use super::flow::FlowJson;
+use super::outage::OutageJson;
 use crate::causes::causes;
 use crate::notes::instability;
 use crate::number::exported;
@@ -91,6 +92,8 @@ pub(super) struct Experiment<'a> {
     made_of: Option<MadeOfJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chain: Option<ChainJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outage: Option<OutageJson<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     networks: &'a [NetworkSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -535,6 +538,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             share: exported(m.share),
         }),
         chain: e.chain.as_ref().map(Into::into),
+        outage: OutageJson::of(e),
         networks: &e.networks,
         causes_of_loss: causes(run, e),
         warnings: remarks(&e.warnings),

@@ -10,6 +10,7 @@ mod formats;
 mod in_copies;
 mod light;
 mod load;
+mod outages;
 mod published;
 mod rwth;
 mod schema;

@@ -135,7 +135,7 @@ impl View {
             done: 0,
             failed: 0,
             disturbed: 0,
-            metric: e.workload.kind().info().headline[0],
+            metric: e.headline()[0],
             calm: Tally::default(),
             rough: Tally::default(),
         });
@@ -203,7 +203,7 @@ impl View {
             self.spent.0 = self.spent.0.saturating_add(record.wall);
             let nominal = self.plan.nominal_trial(experiment);
             self.spent.1 = self.spent.1.saturating_add(nominal);
-            let candidates = experiment.workload.kind().info().headline;
+            let candidates = experiment.headline();
             let recorded = candidates
                 .iter()
                 .find(|m| record.distributions.contains_key(m));

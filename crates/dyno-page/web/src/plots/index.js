@@ -26,6 +26,7 @@ import { firstMessage } from './first-message.js';
 import { growing } from './growing.js';
 import { knee } from './knee.js';
 import { matrix } from './matrix.js';
+import { outages } from './outages.js';
 import { percentiles } from './percentiles.js';
 import { resources } from './resources.js';
 import { size } from './size.js';
@@ -42,6 +43,7 @@ export const plots = [
   topology,
   copies,
   firstMessage,
+  outages,
   growing,
   throughput,
   time,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { echarts } from '../../src/plots/echarts.js';
 import { plots } from '../../src/plots/index.js';
-import { bare, empty, hostile, many, rich, searched, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { bare, empty, hostile, many, rich, searched, stacks, theme, two, unplugged, view, viewOfOne } from './fixture.mjs';
 
 /** The SVG of a plot, and what ECharts said while drawing. */
 function draw(plot, v, t) {
@@ -34,6 +34,7 @@ const VIEWS = {
   two: view(two()),
   one: viewOfOne(rich()),
   searched: view(searched()),
+  unplugged: view(unplugged()),
   'searched, linear': view(searched(), { log: false }),
 };
 

@@ -289,6 +289,30 @@ export function rich() {
   return documentOf([cells], { scaling, published });
 }
 
+/** What came of a fault at a receiver that has a newer message so many ms after its end, or null where it never has. */
+const end = (receiver, ms) => ({
+  receiver,
+  channel: 0,
+  recovery_ns: ms === null ? null : ms * 1e6,
+  arrivals_ms: [-20, -10, -0.5, ...(ms === null ? [] : [1000 + ms, 1010 + ms])],
+});
+
+/** A stream that was unplugged: one stack recovers, the other is deaf in one trial and fails in another. */
+export function unplugged() {
+  const outage = (recovered) => ({ trials: 3, recovered, deaf: 3 - recovered, half_deaf: 0, faults: [], findings: [] });
+  const outed = (number, ms) => ({ ...trial(number, 'recovery_ns', 1e8), fault_ms: 1000, outages: [end(1, ms)] });
+  const of = (id, stack, trials, recovered) => {
+    const made = cell(id, { stack, workload: 'stream', fault: 'receiver unplugged for 1.00 s', outage: outage(recovered) });
+    made.e.headline = 'recovery_ns';
+    made.e.metrics.recovery_ns = made.e.metrics.response_ns;
+    made.d.trials = trials;
+    return made;
+  };
+  const good = [1, 2, 3].map((n) => outed(n, 100 * n));
+  const bad = [outed(1, 150), outed(2, null), failedTrial(3)];
+  return documentOf([[of(0, 'tcp', good, 3), of(1, 'zenoh-tcp', bad, 1)]]);
+}
+
 /** Exchanges and a probe that stand there twice, two of them also alone; the last copy of the second lost its messages. */
 export function several() {
   const copy = (cpu, ns) => ({ cpus: [cpu], p50_ns: ns === null ? { median: null, min: 9, max: null } : spread(ns), p99_ns: spread(9) });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plots } from '../../src/plots/index.js';
-import { HOSTILE, bare, empty, hostile, many, rich, searched, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { HOSTILE, bare, empty, hostile, many, rich, searched, several, stacks, theme, two, unplugged, view, viewOfOne } from './fixture.mjs';
 
 const DOCUMENTS = {
   empty: empty(),
@@ -16,6 +16,7 @@ const DOCUMENTS = {
   two: two(),
   several: several(),
   searched: searched(),
+  unplugged: unplugged(),
 };
 const STATES = [{}, { log: false }, { metric: 'service_ns', quantile: 'p99' }, { ratio: 'floor' }];
 
@@ -135,7 +136,7 @@ for (const plot of plots) {
 }
 
 test('plots have names of their own, titles and questions', () => {
-  assert.equal(new Set(plots.map((p) => p.id)).size, 12);
+  assert.equal(new Set(plots.map((p) => p.id)).size, 13);
   for (const p of plots) {
     assert.match(p.id, /^[a-z-]+$/);
     assert.match(p.question, /[?.]$/);

@@ -7,7 +7,7 @@ import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
 import { fitLine, fitText } from '../../src/plots/scaling.js';
-import { HOSTILE, bare, cell, documentOf, rich, S, searched, several, stacks, theme, two, view, viewOfOne } from './fixture.mjs';
+import { HOSTILE, bare, cell, documentOf, rich, S, searched, several, stacks, theme, two, unplugged, view, viewOfOne } from './fixture.mjs';
 
 const plot = (id) => plots.find((p) => p.id === id);
 /** Rows of a table as objects by column name. */
@@ -134,6 +134,21 @@ test('first message: a dot for each start, with its parts', () => {
   const bars = series('first-message', v, /^parts:1:0$/)[0];
   // The median of trials 0 and 1; the disturbed one does not count.
   assert.ok(Math.abs(bars.data[0].value[0] - 0.3 * 3.05e7) < 1);
+});
+
+test('outages: a line for each trial, deaf and failed ones marked', () => {
+  const v = view(unplugged());
+  const all = rows('outages', v).filter((r) => r.stack === 'zenoh-tcp');
+  assert.deepEqual(all.map((r) => [r.trial, r.recovery, r.counted]), [
+    [1, 1.5e8, 'yes'],
+    [2, Infinity, 'yes'],
+    [3, null, 'no'],
+  ]);
+  const spans = series('outages', v, /^fault:/);
+  assert.deepEqual(spans.map((s) => s.data), [[[0, 1e9]], [[0, 1e9]]]);
+  const notes = plot('outages').notes(v).join(' ');
+  assert.ok(/Red: /.test(notes) && /✕: /.test(notes), notes);
+  assert.equal(plot('outages').applies(view(rich())), false);
 });
 
 test('growing: the median of each trial, and the fit at its size', () => {

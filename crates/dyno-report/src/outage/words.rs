@@ -1,0 +1,216 @@
+//! The sentences on outages, made of values alone.
+
+use crate::number::{TimeUnit, duration, latency_ns, sig3};
+use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary};
+use dyno_model::fault::{FaultKind, Target};
+use dyno_model::{Fault, Metric};
+use dyno_stats::Quantile;
+
+/// `after the receiver was unplugged for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
+/// (median; the longest took 1.30 s)`. `named`: what the stack is called here. `None` where no trial counts or failed.
+pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
+    let all = e.trials.counted + e.trials.failed;
+    if all == 0 {
+        return None;
+    }
+    let (within, beside) = match e.metrics.get(&Metric::Recovery) {
+        Some(recovery) => median(recovery, all),
+        None => (String::new(), String::new()),
+    };
+    let delivers = match outage.recovered {
+        0 => format!("does not deliver again in any of {all} trials"),
+        recovered => format!("delivers again{within} in {recovered} of {all} trials{beside}"),
+    };
+    let others: Vec<String> = [
+        (outage.deaf(), "left a receiver without a newer message"),
+        (outage.untold, "had no receiver to tell of it"),
+        (outage.unended, "did not reach the end of the fault"),
+        (e.trials.failed, "failed"),
+    ]
+    .iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("; {n} {what}"))
+    .collect();
+    Some(format!(
+        "after {}, {named} {delivers}{}",
+        events(outage),
+        others.concat()
+    ))
+}
+
+/// The median with its interval, and what stands in brackets: the longest, or why there is no median.
+fn median(recovery: &MetricSummary, all: u64) -> (String, String) {
+    let of = match recovery.n + recovery.infinite {
+        n if n == all => String::new(),
+        n => format!(" of {n} trials"),
+    };
+    let longest = recovery.max.map(|ns| duration(ns as f64));
+    let longest = longest.map_or_else(String::new, |text| format!("; the longest took {text}"));
+    match &recovery.quantiles[0] {
+        Quantile::Estimated(p50) => {
+            let value = latency_ns(&p50.value);
+            if value.is_infinite() {
+                return (
+                    String::new(),
+                    format!(" (the median trial never recovers{longest})"),
+                );
+            }
+            let unit = TimeUnit::of(value);
+            let [lo, hi] = [p50.lo, p50.hi].map(|end| sig3(latency_ns(&end) / unit.ns()));
+            let within = format!(" within {} [{lo}, {hi}]", duration(value));
+            (within, format!(" (median{of}{longest})"))
+        }
+        Quantile::Refused { need, .. } => (
+            String::new(),
+            format!(" (a median needs {need} trials{longest})"),
+        ),
+        Quantile::Wide { interval, .. } => {
+            let [lo, hi] = [interval.lo, interval.hi].map(|end| match latency_ns(&end) {
+                ns if ns.is_finite() => duration(ns),
+                _ => "∞".into(),
+            });
+            (
+                String::new(),
+                format!(" (the median lies between {lo} and {hi}{longest})"),
+            )
+        }
+    }
+}
+
+/// `the receiver was unplugged for 1 s, then the daemon was killed`.
+fn events(outage: &OutageSummary) -> String {
+    let all: Vec<String> = outage.faults.iter().map(event).collect();
+    all.join(", then ")
+}
+
+fn event(fault: &Fault) -> String {
+    let (text, who) = (fault.to_string(), fault.who.to_string());
+    let done = text.strip_prefix(&who).unwrap_or(&text).trim_start();
+    let the = match &fault.who {
+        Target::Sender { number: 1.. } | Target::Receiver { number: 1.. } => "",
+        Target::Sender { .. } | Target::Receiver { .. } | Target::Daemon { .. } => "the ",
+    };
+    let was = match fault.what {
+        FaultKind::Crash | FaultKind::Leave => "",
+        _ => "was ",
+    };
+    format!("{the}{who} {was}{done}")
+}
+
+/// Whether a message may still come after the faults: the only sender was not taken away for good.
+fn may_recover(e: &ExperimentSummary, outage: &OutageSummary) -> bool {
+    let is_gone = |f: &Fault| !f.what.info().lasts && matches!(f.who, Target::Sender { .. });
+    e.experiment.topology.senders > 1 || !outage.faults.iter().any(is_gone)
+}
+
+/// The finding that a receiver never got a newer message, with its trials.
+pub fn deaf_for_ever(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
+    if outage.deaf() == 0 || !may_recover(e, outage) {
+        return None;
+    }
+    Some(format!(
+        "{named}: after {}, a receiver got no newer message in {} of {} trials ({})",
+        events(outage),
+        outage.deaf(),
+        outage.trials,
+        trials(outage),
+    ))
+}
+
+/// The finding that some receivers of a trial never got a newer message while others did.
+pub fn half_deaf(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
+    if outage.half_deaf == 0 || !may_recover(e, outage) {
+        return None;
+    }
+    Some(format!(
+        "{named}: after {}, some receivers got newer messages and others got none in {} of {} trials",
+        events(outage),
+        outage.half_deaf,
+        outage.trials,
+    ))
+}
+
+/// So many trials are named, then how many more there are.
+const NAMED: usize = 6;
+
+/// The numbers of the trials with a deaf receiver.
+fn trials(outage: &OutageSummary) -> String {
+    let mut numbers: Vec<u32> = outage.deaf_ends.iter().map(|end| end.trial).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let word = if numbers.len() == 1 {
+        "trial"
+    } else {
+        "trials"
+    };
+    let named: Vec<String> = numbers.iter().take(NAMED).map(u32::to_string).collect();
+    match numbers.len().saturating_sub(NAMED) {
+        0 => format!("{word} {}", named.join(", ")),
+        more => format!("{word} {} and {more} more", named.join(", ")),
+    }
+}
+
+/// What ∞ means in a table of outages.
+pub(crate) const INFINITE: &str = "∞: it never happened before the trial ended: no newer message, no steady state, or no sign from the \
+                                   library. An interval that ends there has no known end.";
+
+/// What the columns of a table of outages mean, for those that are shown. `relative`: intervals are relative to their numbers.
+pub(crate) fn legend(relative: bool, left_out: &[&str]) -> Vec<String> {
+    let shown = |title: &&str| !left_out.contains(title);
+    let times = [
+        ("silence", Metric::Silence),
+        ("recovery", Metric::Recovery),
+        ("steady again", Metric::Steady),
+        ("detection", Metric::Detection),
+    ];
+    let times = times.iter().filter(|(title, _)| shown(title));
+    let times: Vec<String> = times
+        .map(|(title, metric)| format!("{title}: {}", metric.info().gist))
+        .collect();
+    let interval = match relative {
+        true => "its 95 % interval, relative",
+        false => "its 95 % interval",
+    };
+    let mut lines = vec![format!(
+        "{}. Each is the median over trials with {interval}.",
+        times.join("; ")
+    )];
+    let others = [
+        (
+            "recovered",
+            "trials in which every receiver got a newer message, of those that completed or failed",
+        ),
+        ("silence max", "the longest silence of all trials"),
+        ("worst", "the longest recovery of all trials"),
+        (
+            "told by",
+            "trials by how the library first told of the fault: fewer matched peers, a failing send, a failing take",
+        ),
+        (
+            "stated",
+            "times after which the stack takes a peer for gone or tries again, and who set each",
+        ),
+    ];
+    let counts = [
+        (
+            "lost",
+            "messages due from the begin of the fault on that never arrived",
+        ),
+        ("repeated", "further copies of messages"),
+        (
+            "burst",
+            "messages within 10 ms of the first one after the silence",
+        ),
+    ];
+    let said = |all: &[(&str, &str)]| {
+        let all = all.iter().filter(|(title, _)| shown(title));
+        let all: Vec<String> = all
+            .map(|(title, what)| format!("{title}: {what}"))
+            .collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    };
+    lines.extend(said(&others).map(|text| format!("{text}.")));
+    let extremes = if relative { "" } else { " (min–max)" };
+    lines.extend(said(&counts).map(|text| format!("Of a trial, median{extremes}: {text}.")));
+    lines
+}

@@ -1,0 +1,65 @@
+//! What came of the faults of an experiment, over its counted trials.
+
+use super::spread::Spread;
+use dyno_model::Fault;
+use dyno_model::fault::DetectedBy;
+use dyno_model::plan::Timeout;
+
+/// What came of the faults of an experiment. Its times are [metrics](super::ExperimentSummary::metrics).
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutageSummary {
+    /// The faults, in order of time.
+    pub faults: Vec<Fault>,
+    /// The times after which the stack takes a peer for gone or tries again, as its file states them.
+    pub timeouts: Vec<Timeout>,
+    /// Counted trials that tell what came of the faults at some receiver.
+    pub trials: u64,
+    /// Counted trials that tell nothing of it: no receiver was left, or nothing was recorded.
+    pub untold: u64,
+    /// Counted trials in which the end of a fault was not reached.
+    pub unended: u64,
+    /// Trials in which every receiver got a newer message.
+    pub recovered: u64,
+    /// Receivers that never got a newer message, trial by trial.
+    pub deaf_ends: Vec<DeafEnd>,
+    /// Trials in which some receivers never got a newer message and others did.
+    pub half_deaf: u64,
+    /// Trials by how the library first told of the fault, in the order of [`TOLD_BY`]; the last ones were never told.
+    pub told: [u64; TOLD_BY.len()],
+    /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
+    pub lost: Option<Spread>,
+    /// Further copies of messages of a trial, all receivers together.
+    pub repeated: Option<Spread>,
+    /// Arrivals of a trial behind a later message, all receivers together.
+    pub reordered: Option<Spread>,
+    /// Messages that arrived within 10 ms of the first one after the silence: of a trial the receiver with the most.
+    pub burst: Option<Spread>,
+    /// The largest age among them in a trial, in nanoseconds.
+    pub oldest_ns: Option<Spread>,
+}
+
+/// Every way in which a library tells of a fault, with its word in tables and exports; `None`: it does not tell.
+pub const TOLD_BY: [(Option<DetectedBy>, &str); 4] = [
+    (Some(DetectedBy::Peers), "peers"),
+    (Some(DetectedBy::Send), "send"),
+    (Some(DetectedBy::Take), "take"),
+    (None, "never"),
+];
+
+/// A receiver that never got a newer message after the fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeafEnd {
+    /// The number of the trial.
+    pub trial: u32,
+    /// The number of the participant.
+    pub receiver: u16,
+    /// The channel.
+    pub channel: u16,
+}
+
+impl OutageSummary {
+    /// Trials in which a receiver never got a newer message.
+    pub const fn deaf(&self) -> u64 {
+        self.trials - self.recovered
+    }
+}

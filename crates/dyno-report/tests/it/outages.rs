@@ -1,0 +1,116 @@
+//! Experiments with faults: figures, tables, findings and exports.
+
+use dyno_kit::runs::outages;
+use dyno_model::Metric;
+use dyno_report::{Format, Notes, RenderOptions, Summary, SummaryOptions, render, summarise};
+use dyno_stats::Latency;
+
+fn summary() -> Summary {
+    summarise(&outages::outages(), &SummaryOptions::default())
+}
+
+fn shown(format: Format, width: Option<usize>) -> String {
+    let options = RenderOptions {
+        width,
+        notes: Notes::All,
+        ..RenderOptions::default()
+    };
+    render(&summary(), format, &options)
+}
+
+#[test]
+fn the_headline_is_the_recovery_and_what_never_recovers_is_infinite() {
+    let s = summary();
+    assert!(
+        s.experiments
+            .iter()
+            .all(|e| e.headline() == Metric::Recovery)
+    );
+    let recovery = |i: usize| &s.experiments[i].metrics[&Metric::Recovery];
+    assert_eq!((recovery(0).n, recovery(0).infinite), (20, 0));
+    assert_eq!((recovery(1).n, recovery(1).infinite), (19, 1));
+    // The median trial recovers, and the slowest one never does.
+    let p50 = recovery(1).quantiles[0].estimate().unwrap();
+    assert!(p50.value.finite().is_some());
+    let spread = s.experiments[1].medians[&Metric::Recovery];
+    assert_eq!((spread.n, spread.max), (20, f64::INFINITY));
+    // Nineteen trials count; the library of none of zenoh's told.
+    let told = s.experiments[1].metrics[&Metric::Detection].quantiles[0];
+    assert_eq!(told.estimate().unwrap().value, Latency::Infinite);
+    assert!(s.experiments[0].metrics.contains_key(&Metric::Response));
+}
+
+#[test]
+fn deaf_and_half_deaf_trials_are_counted() {
+    let s = summary();
+    let counts = |i: usize| {
+        let o = s.experiments[i].outage.as_ref().unwrap();
+        (o.trials, o.recovered, o.deaf(), o.half_deaf, o.told)
+    };
+    assert_eq!(counts(0), (20, 20, 0, 0, [20, 0, 0, 0]));
+    assert_eq!(counts(1), (20, 19, 1, 0, [0, 0, 0, 20]));
+    assert_eq!(counts(2), (19, 18, 1, 1, [0, 19, 0, 0]));
+    let deaf = s.experiments[2].outage.as_ref().unwrap().deaf_ends[0];
+    assert_eq!((deaf.trial, deaf.receiver), (3, 2));
+}
+
+#[test]
+fn table() {
+    insta::assert_snapshot!("outages_table", shown(Format::Table, Some(140)));
+}
+
+#[test]
+fn narrow_table() {
+    insta::assert_snapshot!("outages_narrow", shown(Format::Table, Some(80)));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!("outages_markdown", shown(Format::Markdown, None));
+}
+
+#[test]
+fn json_has_counts_and_causes() {
+    let text = shown(Format::Json, None);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let zenoh = &json["experiments"][1];
+    assert_eq!(zenoh["fault"], "receiver unplugged for 1.00 s");
+    assert_eq!(zenoh["headline"], "recovery_ns");
+    insta::assert_snapshot!(
+        "outages_json",
+        serde_json::to_string_pretty(&json["experiments"][2]["outage"]).unwrap()
+    );
+}
+
+#[test]
+fn csv_has_the_fault_and_the_deaf_trials() {
+    let text = shown(Format::Csv, None);
+    let mut lines = text.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let place = |name: &str| head.iter().position(|h| *h == name).unwrap();
+    let places = ["fault", "deaf_trials", "half_deaf_trials"].map(place);
+    let zenoh: Vec<_> = lines.filter(|l| l[place("stack")] == "zenoh").collect();
+    assert!(!zenoh.is_empty());
+    for line in zenoh {
+        let found = places.map(|at| line[at]);
+        assert_eq!(found, ["receiver unplugged for 1.00 s", "1", "0"]);
+    }
+}
+
+#[test]
+fn a_run_with_windows_starts_and_outages_has_a_table_of_each() {
+    let mut b = dyno_kit::runs::Builder {
+        run: outages::outages(),
+    };
+    dyno_kit::runs::starts::add_starts(&mut b, "tcp", 10, 1.0);
+    let plain = b.experiment("udp", |_| {});
+    b.trials(plain, &[(Metric::Rtt, 9_000.0, 2_000, 0)]);
+    let s = summarise(&b.build(), &SummaryOptions::default());
+    let options = RenderOptions {
+        width: Some(200),
+        ..RenderOptions::default()
+    };
+    let text = render(&s, Format::Table, &options);
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+    assert!(at("delivered/offered") < at("delivery") && at("delivery") < at("recovered"));
+}
