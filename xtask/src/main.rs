@@ -40,7 +40,8 @@ usage: cargo xtask CHORE
   arrows    check which crate may depend on which, and that no modules lie in a cycle
   licences  check the licences and origins of all dependencies against deny.toml
   study     how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
-            nightly, carry-over, again, agree, ground; scale: how showing, planning and the page grow
+            nightly, carry-over, again, agree, ground; faults: what its own faults cost; scale: how showing,
+            planning and the page grow; `cargo xtask study` lists all
   readers   install the programs that read exports back in tests, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
             `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has
