@@ -39,6 +39,9 @@ const STACKS: [(Site, &[&str]); 3] = [
 /// Used on this machine where its adapter and its daemon are installed.
 const BROKER: &str = "mqtt-qos0";
 
+/// Stacks that have a daemon.
+const HAVE_DAEMONS: [&str; 3] = ["helped", "helped-udp", BROKER];
+
 /// What must not happen, in the order of the table's columns.
 #[derive(Clone, Copy)]
 enum Wrong {
@@ -117,7 +120,9 @@ fn sites(world: &World, no_servers: Option<&String>) -> Result<Sites, String> {
         let mut stacks = stacks.to_vec();
         match (site, &world.shared, no_servers) {
             (Site::Here, ..) if run::can_use(world, BROKER)? => stacks.push(BROKER),
-            (Site::Here, ..) => println!("not tried: {BROKER}, which is not installed"),
+            (Site::Here, ..) => {
+                println!("not tried: {BROKER}, which is not installed or does not work")
+            }
             (Site::Namespaces, Some(why), _) => {
                 println!(
                     "not tried: full file systems, other clocks, namespaces as hosts: {why}; nothing else may put files \

@@ -18,7 +18,7 @@ const PAUSE: u64 = 1_500;
 /// How often it is looked whether the command has ended, and whether there is somebody for a signal.
 const LOOK: Duration = Duration::from_millis(2);
 /// Bytes and handles that stay free, at most.
-const SPARE: (u64, u64) = (96 << 10, 12);
+const SPARE: (u64, u64) = (24 << 10, 12);
 /// Seconds by which another clock is ahead, at most: a year.
 const AHEAD: u64 = 365 * 86_400;
 

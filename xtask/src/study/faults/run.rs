@@ -1,9 +1,9 @@
 //! One run, from its start through its faults until it is complete, and what is checked on the way.
 
 use super::command::{Ended, Fault, Random};
-use super::kinds::{Cleared, Kind, Site};
+use super::kinds::{Act, Cleared, Kind, Site, Who};
 use super::world::World;
-use super::{Sites, Wrong};
+use super::{HAVE_DAEMONS, Sites, Wrong};
 use crate::study::bench::list;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,10 +50,12 @@ pub(super) fn rehearse(world: &World, site: Site, stacks: &[&str]) -> Result<Dur
     Ok(began.elapsed() / runs.max(1))
 }
 
-/// Whether a stack's adapter and daemon are installed.
+/// Whether a stack's adapter and daemon are installed and work.
 pub(super) fn can_use(world: &World, stack: &str) -> Result<bool, String> {
     write_suite(world, Site::Here, &[stack])?;
-    Ok(world.run(&["run", "faults", "--dry-run"], None)?.code == Some(0))
+    let ended = world.run(&start(world, Site::Here, 0), None)?;
+    forget(world)?;
+    Ok(ended.code == Some(0))
 }
 
 /// The run of a seed: as many faults as it draws, one a command, then what completes it.
@@ -68,11 +70,16 @@ pub(super) fn suffer(
     let Some((&site, (stacks, takes))) = sites.iter().nth(at) else {
         return Err("there is no place to measure".to_owned());
     };
-    let kinds: Vec<_> = kinds.iter().filter(|kind| kind.2.contains(&site)).collect();
     let mut stacks = stacks.clone();
     while stacks.len() > STACKS {
         stacks.remove(random.below(stacks.len()));
     }
+    let has_daemon = stacks.iter().any(|stack| HAVE_DAEMONS.contains(stack));
+    let is_possible = |kind: &&&Kind| {
+        let of_daemon = matches!(kind.1, Act::Signals(Who::Daemon, _));
+        kind.2.contains(&site) && (has_daemon || !of_daemon)
+    };
+    let kinds: Vec<_> = kinds.iter().filter(is_possible).collect();
     write_suite(world, site, &stacks)?;
     let (mut base, mut stored) = (world.inventory(), Trials::new());
     let mut all: Vec<Seen> = Vec::new();
@@ -94,11 +101,10 @@ pub(super) fn suffer(
         };
         let ended = world.run(&command, fault)?;
         let of = fault.map_or("resumed", |fault| fault.kind.0);
-        eprintln!(
-            "  {site:?}, {}: {of}: {}",
-            stacks.join(" and "),
-            ended.told()
-        );
+        let ending = ended.code.map_or("does not end".to_owned(), |code| {
+            format!("ends with {code}")
+        });
+        eprintln!("  {site:?}, {}, {of}: {ending}", stacks.join(" and "));
         let mut seen = check(world, &ended, fault, &mut stored, &mut base)?;
         if fault.is_some() {
             all.push(seen);
