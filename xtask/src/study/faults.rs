@@ -11,48 +11,11 @@ mod world;
 
 use super::bench::{Place, program};
 use crate::Outcome;
-use kinds::{Act, KINDS, Kind, Site};
+use kinds::{Act, BROKER, KINDS, Kind, STACKS, Site, Sites};
 use servers::Servers;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 use world::World;
-
-/// Stacks of each site, of which a run has two. Those that are helped have a daemon beside their sockets.
-const STACKS: [(Site, &[&str]); 3] = [
-    (
-        Site::Here,
-        &[
-            "null",
-            "uds-dgram",
-            "uds-stream",
-            "udp",
-            "pipe",
-            "posix-mq",
-            "iceoryx2",
-            "helped",
-        ],
-    ),
-    (Site::Namespaces, &["udp", "tcp", "helped-udp"]),
-    (Site::Servers, &["udp", "tcp"]),
-];
-/// Used on this machine where its adapter and its daemon are installed.
-const BROKER: &str = "mqtt-qos0";
-
-/// Stacks that have a daemon.
-const HAVE_DAEMONS: [&str; 3] = ["helped", "helped-udp", BROKER];
-
-/// What must not happen, in the order of the table's columns.
-#[derive(Clone, Copy)]
-enum Wrong {
-    Lost,
-    Left,
-    Hang,
-    Other,
-}
-
-/// The places where runs can measure here, with their stacks and how long a run takes.
-type Sites = BTreeMap<Site, (Vec<&'static str>, Duration)>;
 
 /// What a kind of fault led to.
 #[derive(Default)]

@@ -1,10 +1,12 @@
-//! The kinds of faults, as a table: a new kind is a row.
+//! What there is, as tables: the kinds of faults, the places where runs measure with their stacks. A new kind is a row.
 
 use Act::{Full, Handles, OtherClock, Signals};
 use Cleared::{Itself, Next};
 use Site::{Here, Namespaces, Servers};
 use Who::{Agent, Client, Daemon, Keeper, Runner, Server};
 use libc::{SIGABRT, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGSTOP, SIGTERM};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Where a run measures: on this machine, between network namespaces of it, or between hosts behind ssh servers on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -13,6 +15,42 @@ pub(super) enum Site {
     Namespaces,
     Servers,
 }
+
+/// Stacks of each site, of which a run has two. Those that are helped have a daemon beside their sockets.
+pub(super) const STACKS: [(Site, &[&str]); 3] = [
+    (
+        Site::Here,
+        &[
+            "null",
+            "uds-dgram",
+            "uds-stream",
+            "udp",
+            "pipe",
+            "posix-mq",
+            "iceoryx2",
+            "helped",
+        ],
+    ),
+    (Site::Namespaces, &["udp", "tcp", "helped-udp"]),
+    (Site::Servers, &["udp", "tcp"]),
+];
+/// Used on this machine where its adapter and its daemon are installed.
+pub(super) const BROKER: &str = "mqtt-qos0";
+
+/// Stacks that have a daemon.
+pub(super) const HAVE_DAEMONS: [&str; 3] = ["helped", "helped-udp", BROKER];
+
+/// What must not happen, in the order of the table's columns.
+#[derive(Clone, Copy)]
+pub(super) enum Wrong {
+    Lost,
+    Left,
+    Hang,
+    Other,
+}
+
+/// The places where runs can measure here, with their stacks and how long a run takes.
+pub(super) type Sites = BTreeMap<Site, (Vec<&'static str>, Duration)>;
 
 /// Whose process it happens to. An agent also lists adapters and files; a keeper holds scratch places on another host.
 #[derive(Clone, Copy, PartialEq, Eq)]

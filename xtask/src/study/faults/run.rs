@@ -1,9 +1,8 @@
 //! One run, from its start through its faults until it is complete, and what is checked on the way.
 
 use super::command::{Ended, Fault, Random};
-use super::kinds::{Act, Cleared, Kind, Site, Who};
+use super::kinds::{Act, Cleared, HAVE_DAEMONS, Kind, Site, Sites, Who, Wrong};
 use super::world::World;
-use super::{HAVE_DAEMONS, Sites, Wrong};
 use crate::study::bench::list;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
