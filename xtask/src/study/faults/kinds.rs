@@ -129,7 +129,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind("disk full", Full(Room::Runs), LOCAL, &[5], Itself),
     Kind("/dev/shm full", Full(Room::SharedMemory), LOCAL, &[], Itself),
     Kind("scratch full", Full(Room::Scratch), LOCAL, &[1], Itself),
-    Kind("handles exhausted", Handles, ALL, &[1, 5], Itself),
+    // Without a handle no directory can be cleared.
+    Kind("handles exhausted", Handles, ALL, &[1, 5], Next),
     Kind("clock set, runner killed", OtherClock(&[SIGKILL]), LOCAL, &[-SIGKILL], Next),
     Kind("clock set, Ctrl-C", OtherClock(&[SIGINT]), LOCAL, &[130, -SIGINT], Itself),
 ];
