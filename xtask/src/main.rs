@@ -40,7 +40,8 @@ usage: cargo xtask CHORE
   arrows    check which crate may depend on which, and that no modules lie in a cycle
   licences  check the licences and origins of all dependencies against deny.toml
   study     measure how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
-            nightly, carry-over, again, agree, ground; scale: time and memory of planning, tables and the report
+            nightly, carry-over, again, agree, ground; faults: what its own faults cost; scale: time and
+            memory of planning, tables and the report; `cargo xtask study` lists all
   readers   install the programs with which tests read exports, into target/python
   daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
             `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has

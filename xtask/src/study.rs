@@ -9,6 +9,7 @@ mod capacity;
 mod carry_over;
 mod clocks;
 mod damage;
+mod faults;
 mod first;
 mod fuzz;
 mod ground;
@@ -37,6 +38,10 @@ usage: cargo xtask study WHICH
                       every command that reads runs: does one abort, hang, take 200 MB, or write to
                       a terminal?
                       An hour; takes the release build if there is one
+  faults [FAULTS] [FIRST] [DYNO]  runs with FAULTS faults (30) by seed from FIRST on (1): runner, agents, daemons, keeper or ssh
+                      killed or stopped, Ctrl-C, disk, /dev/shm or handles exhausted, clock set; each is resumed: is a trial
+                      lost, something left behind, does a command hang? About 5 s a fault; more kinds as root, and with
+                      openssh-server. DYNO is another program than the release build
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` raise a
                       false alarm, and how soon does it detect planted changes (TRIES times, 20)?
@@ -87,6 +92,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
             Some(_) => Err(USAGE.to_owned()),
         },
         Some("damage") => damage::study(number(1, 10_000)?, number(2, 1)?),
+        Some("faults") => {
+            let program = arguments.get(3).map(String::as_str);
+            faults::study(number(1, 30)?, number(2, 1)?, program)
+        }
         Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
         Some("noise") => noise::study(number(1, 40)?),

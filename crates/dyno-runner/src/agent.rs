@@ -1,6 +1,6 @@
 //! One agent process: starting it, speaking with it, and knowing how it ended.
 
-use crate::child::{Tail, exit};
+use crate::child::{Tail, exit, tie_to_runner};
 use crate::container;
 use crate::hosts::AGENT_STATUS;
 use dyno_measure::Counters;
@@ -8,6 +8,7 @@ use dyno_model::Nanos;
 use dyno_model::cause::FailureCause;
 use dyno_model::protocol::{Command, Counter, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
+use rustix::process::{Pid, Signal};
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -66,6 +67,15 @@ pub enum DescribeError {
         /// Its standard error.
         stderr: String,
     },
+    /// It does not answer.
+    #[error(
+        "the agent that lists its adapters or its files did not end within {} s: a library's start-up may hang, or \
+         somebody has stopped the process; try again", within.as_secs_f64()
+    )]
+    Silent {
+        /// How long it had.
+        within: Duration,
+    },
     /// It answered something else.
     #[error(
         "cannot read the agent's list of adapters: {0}; are `dyno` and its agent from the same build?"
@@ -82,20 +92,46 @@ pub fn describe_adapters(agent: &AgentCommand) -> Result<Vec<AdapterDescription>
     ask(agent, std::iter::once("--describe".into()))
 }
 
+/// How long an agent may take that only lists what it has: it loads libraries, perhaps from a slow disk.
+const LISTING: Duration = Duration::from_secs(60);
+
 /// What an agent that is started with these `arguments` prints as JSON.
 pub(crate) fn ask<T: DeserializeOwned>(
     agent: &AgentCommand,
     arguments: impl Iterator<Item = OsString>,
 ) -> Result<T, DescribeError> {
-    let output = agent
-        .command()
+    ask_within(agent, arguments, LISTING)
+}
+
+fn ask_within<T: DeserializeOwned>(
+    agent: &AgentCommand,
+    arguments: impl Iterator<Item = OsString>,
+    within: Duration,
+) -> Result<T, DescribeError> {
+    let start = |source| DescribeError::Start {
+        program: agent.program.clone(),
+        source,
+    };
+    let mut command = agent.command();
+    command
         .args(arguments)
         .stdin(Stdio::null())
-        .output()
-        .map_err(|source| DescribeError::Start {
-            program: agent.program.clone(),
-            source,
-        })?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    tie_to_runner(&mut command);
+    let child = command.spawn().map_err(start)?;
+    let pid = Pid::from_child(&child);
+    let (sender, outputs) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody may wait for it any more.
+        let _ = sender.send(child.wait_with_output());
+    });
+    let Ok(output) = outputs.recv_timeout(within) else {
+        // The thread has not reaped it, or an output would be on its way: the number is still its own.
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        return Err(DescribeError::Silent { within });
+    };
+    let output = output.map_err(start)?;
     if !output.status.success() {
         return Err(DescribeError::Ended {
             status: exit(output.status).to_string(),
@@ -353,5 +389,32 @@ impl Agent {
 impl Drop for Agent {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_does_not_list_what_it_has_is_ended_and_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = dir.path().join("pid");
+        let script = format!("echo $$ >{}; exec sleep 1000", note.display());
+        let agent = AgentCommand {
+            program: "sh".into(),
+            arguments: vec!["-c".to_owned(), script],
+        };
+        let asked = std::iter::once("--describe".into());
+        let within = Duration::from_millis(500);
+        let error = ask_within::<Vec<String>>(&agent, asked, within).unwrap_err();
+        assert!(error.to_string().contains("within 0.5 s"), "{error}");
+        // On a slow machine it was ended before its first word.
+        if let Ok(pid) = std::fs::read_to_string(note) {
+            let gone = || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists();
+            while !gone() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
     }
 }

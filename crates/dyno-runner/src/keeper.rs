@@ -9,6 +9,7 @@
 use crate::session::{Place, sweep};
 use dyno_measure::{allowed_cpus, isolated_cpus, read_network, used_memory};
 use dyno_model::cpus::ranges;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -24,6 +25,11 @@ pub(crate) const HELLO: &str = "dyno-keeper";
 
 /// Keeps places until standard input ends. Prints first what it cleared of runners that are gone.
 pub fn keep() -> ExitCode {
+    // Somebody may have stopped it: when the server of ssh that started it ends, it goes on, and finds that standard input has
+    // ended. Without that, one that is stopped would stay, with all that it holds.
+    if let Err(e) = set_parent_process_death_signal(Some(Signal::CONT)) {
+        eprintln!("a keeper that is stopped would stay after its connection: {e}");
+    }
     let swept = sweep();
     for line in swept.told() {
         eprintln!("{line}");

@@ -5,7 +5,7 @@ use crate::files::{
     self, LOCK_BYTES, MANIFEST_BYTES, Place, TRIAL_BYTES, create_lock, remove_temporaries,
     sync_dir, write_whole,
 };
-use crate::layout::{self, DAMAGED, LOCK, RAW, TRIALS};
+use crate::layout::{self, DAMAGED, LOCK, MANIFEST, RAW, TEMPORARY, TRIALS};
 use crate::raw;
 use crate::reader::{ReadRun, collect, manifest_of, newer, read_manifest, trial_files};
 use crate::trial::{StoredTrial, Unusable};
@@ -89,8 +89,10 @@ impl RunWriter {
         refuse_occupied(dir)?;
         let bytes = readable(manifest, Layout::Pretty, MANIFEST_BYTES, manifest_of)
             .map_err(|reason| StoreError::UnstorableManifest { reason })?;
+        // Of a start that was cut off, the empty folder may be there, and a part of the manifest.
+        remove_temporaries(dir, Place::Run)?;
         let trials = dir.join(TRIALS);
-        fs::create_dir(&trials).map_err(|e| full("create", &trials, e))?;
+        fs::create_dir_all(&trials).map_err(|e| full("create", &trials, e))?;
         let path = layout::manifest(dir);
         write_whole(&path, Place::Run, bytes.as_slice()).map_err(|e| full("write", &path, e))?;
         if let Some(parent) = dir.parent() {
@@ -234,14 +236,22 @@ pub(crate) fn readable<T>(
     Ok(bytes)
 }
 
-/// Refuses a directory that holds anything but a lock file.
+/// Refuses a directory that holds anything but what a start leaves that was cut off before its manifest was written: a lock
+/// file, an empty folder for trials, a part of the manifest.
 fn refuse_occupied(dir: &Path) -> Result<(), StoreError> {
     let entries = match fs::read_dir(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other.map_err(StoreError::io("read", dir))?,
     };
     for entry in entries {
-        if entry.map_err(StoreError::io("read", dir))?.file_name() != LOCK {
+        let entry = entry.map_err(StoreError::io("read", dir))?;
+        let name = entry.file_name();
+        let is_of_a_start = match name.to_str() {
+            Some(TRIALS) => is_empty_folder(&entry),
+            Some(name) => name == LOCK || name.starts_with(TEMPORARY) && name.ends_with(MANIFEST),
+            None => false,
+        };
+        if !is_of_a_start {
             return Err(StoreError::NotEmpty {
                 dir: dir.to_owned(),
                 run: layout::manifest(dir).exists(),
@@ -249,6 +259,12 @@ fn refuse_occupied(dir: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+fn is_empty_folder(entry: &fs::DirEntry) -> bool {
+    // A link to a folder is none.
+    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none())
 }
 
 /// Takes the lock of a run directory. The kernel releases it when the process ends; the file stays,

@@ -21,6 +21,11 @@ impl Place {
         if !built.success() {
             return Err("`cargo build --release` failed".to_owned());
         }
+        Place::without_build(name)
+    }
+
+    /// The same for a program that the user names.
+    pub(super) fn without_build(name: &str) -> Result<Place, String> {
         let target = crate::metadata::load()?.target_directory;
         let dir = target.join("study").join(name);
         if dir.exists() {

@@ -481,7 +481,7 @@ fn of_starts(
 /// Why trials that have no figure keep a limit from being passed.
 fn without_figure(without: usize, of: usize, limit: &Limit, others: &str) -> String {
     format!(
-        "{without} of {of} trials tell nothing of {}; the others: {others}",
+        "{without} of {of} trials have no value of {}; the others: {others}",
         limit.measure.text()
     )
 }

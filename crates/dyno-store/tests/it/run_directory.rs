@@ -240,6 +240,33 @@ fn a_run_is_never_started_over_something_else() {
 }
 
 #[test]
+fn a_start_that_was_cut_off_can_be_made_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("example");
+    let cut_off = || {
+        fs::create_dir_all(dir.join("trials")).unwrap();
+        fs::write(dir.join(".lock"), "4242\n").unwrap();
+        fs::write(dir.join(".tmp-4242-run.json"), "{\"format\":").unwrap();
+    };
+    cut_off();
+    let writer = RunWriter::create(&dir, &manifest()).unwrap();
+    writer.write_trial(&completed(id(0, 0))).unwrap();
+    drop(writer);
+    assert!(names(&dir).iter().all(|name| !name.starts_with(".tmp-")));
+    assert_eq!(read_run(&dir).unwrap().run.trials.len(), 1);
+
+    // What no start leaves is somebody's.
+    for file in ["trials/e0000-t000.json", ".tmp-thesis.tex"] {
+        fs::remove_dir_all(&dir).unwrap();
+        cut_off();
+        fs::write(dir.join(file), "kept").unwrap();
+        let error = RunWriter::create(&dir, &manifest()).unwrap_err();
+        assert!(matches!(error, StoreError::NotEmpty { .. }), "{error}");
+        assert_eq!(fs::read_to_string(dir.join(file)).unwrap(), "kept");
+    }
+}
+
+#[test]
 fn two_writers_never_share_a_directory() {
     let (_parent, dir) = a_run();
     let (first, _) = RunWriter::open_for_resume(&dir, Redo::default()).unwrap();

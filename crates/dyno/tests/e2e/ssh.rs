@@ -255,6 +255,18 @@ fn a_killed_runner_leaves_nothing_on_its_hosts() {
     for number in 1..=2 {
         rig.wait_until_clear(number);
     }
+    // A keeper that is stopped goes on when its connection has ended.
+    let mut run = rig.dyno(&["run", "slow", "--testbed", "bench", "--out", "stopped"]);
+    let mut run = run.stdout(Stdio::null()).spawn().unwrap();
+    rig.agent(2);
+    for keeper in rig.ending(2, "/dyno agent --keep") {
+        send(keeper, libc::SIGSTOP);
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    for number in 1..=2 {
+        rig.wait_until_clear(number);
+    }
     // What even the keeper could not clear, the next run does.
     let mut run = rig.dyno(&["run", "slow", "--testbed", "bench", "--out", "again"]);
     let mut run = run.stdout(Stdio::null()).spawn().unwrap();
