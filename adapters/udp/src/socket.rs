@@ -157,6 +157,7 @@ impl<const WAITS: bool> UdpOutlet<WAITS> {
 
 impl<const WAITS: bool> Outlet for UdpOutlet<WAITS> {
     const WAITS: bool = WAITS;
+    const CONNECTED: bool = false;
 
     #[inline]
     fn offer(&self, bytes: &[u8]) -> io::Result<usize> {

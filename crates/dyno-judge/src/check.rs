@@ -3,7 +3,6 @@
 //! is not a pass. Where trials failed nothing is passed.
 
 pub(crate) mod covers;
-mod deaf;
 mod export;
 mod judge;
 mod junit;

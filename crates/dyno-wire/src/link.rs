@@ -21,6 +21,9 @@ const INTERRUPTIONS: u32 = 50;
 pub trait Outlet: Send {
     /// Whether a message waits for room; otherwise it is [refused](Sent::Refused).
     const WAITS: bool = true;
+    /// Whether it is a connection, which does not come back once the reader is gone or a send has failed. Otherwise an error is of one
+    /// message, and later ones may arrive at whoever takes the reader's place.
+    const CONNECTED: bool = true;
     /// Hands over bytes without waiting: how many were taken, or `AGAIN`.
     fn offer(&self, bytes: &[u8]) -> io::Result<usize>;
     /// Hands over bytes, waiting for room for [`PATIENCE`] or until the reader is gone: how many
@@ -140,6 +143,16 @@ enum Peer<D: Dial> {
     Gone,
 }
 
+impl<D: Dial> Peer<D> {
+    /// The reader is gone, or a message may have reached it in part: a connection to it is of no use any more.
+    #[cold]
+    fn lose(&mut self) {
+        if D::Outlet::CONNECTED {
+            *self = Peer::Gone;
+        }
+    }
+}
+
 /// All readers of a channel.
 pub(crate) struct Fan<D: Dial> {
     pub(crate) channel: String,
@@ -182,7 +195,7 @@ impl<D: Dial> Fan<D> {
                     }
                 }
                 Peer::Reached(outlet) if outlet.is_alive() => reached += 1,
-                Peer::Reached(_) => *peer = Peer::Gone,
+                Peer::Reached(_) => peer.lose(),
                 Peer::Gone => {}
             }
         }
@@ -218,12 +231,12 @@ impl<D: Dial> Fan<D> {
                 Stop::Refused if D::Outlet::WAITS => break,
                 Stop::Refused => {}
                 Stop::Gone => {
-                    *peer = Peer::Gone;
+                    peer.lose();
                     failure = Some(gone(&self.channel));
                 }
                 Stop::Failed(e) => {
                     // Some of the message may be on its way: the reader is of no use any more.
-                    *peer = Peer::Gone;
+                    peer.lose();
                     failure = Some(failed(&self.channel, e));
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::limits::{Bound, Limit};
 use super::measure::Measure;
-use super::{CheckOptions, Checked, Status, deaf, loss};
+use super::{CheckOptions, Checked, Status, loss};
 use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
@@ -122,7 +122,7 @@ impl<'a> Case<'a> {
             Measure::Latency(metric, q) => of_latency(trials, metric, q, limit, how),
             Measure::XFloor(q) => self.of_floor(trials, q),
             Measure::Loss => loss::judge(records, limit, how),
-            Measure::Deaf => deaf::judge(records, limit, how),
+            Measure::Deaf => loss::judge_deaf(records, limit, how),
             Measure::CpuPerMessage => {
                 let of = figure(TrialFigure::CpuPerMessage);
                 each(records, limit, how, no_cost(records), of)

@@ -1,4 +1,5 @@
-//! Losses: rare events that come in bursts, so they have an interval of their own.
+//! Losses: rare events that come in bursts, so they have an interval of their own; and trials in which a receiver never got a newer
+//! message after the faults, which are counted like them.
 
 use super::CheckOptions;
 use super::judge::Finding;
@@ -6,7 +7,7 @@ use super::limits::{Bound, Limit};
 use crate::number::{Unit, latency, percent};
 use crate::standing::{Found, Standing};
 use dyno_model::{Counts, TrialRecord};
-use dyno_report::{add_counts, missing_messages};
+use dyno_report::{add_counts, is_deaf, missing_messages};
 use dyno_stats::{Pairing, ratio};
 
 /// All losses of the counted trials against the limit. Messages that were under way when the drain ended are lost too, and
@@ -42,6 +43,45 @@ pub(super) fn judge(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions)
         reason.push_str("; a longer `drain` would show how many of those under way arrive");
     }
     Finding::new(standing, own.share, reason)
+}
+
+/// The deaf trials among those that count against the limit, which is a number of trials.
+pub(super) fn judge_deaf(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions) -> Finding {
+    let told = records.iter().filter(|t| !t.outages.is_empty());
+    let (deaf, of) = (
+        records.iter().filter(|t| is_deaf(t)).count() as u64,
+        told.count() as u64,
+    );
+    if of == 0 {
+        return Finding::unknown("no trial tells what came of its faults at a receiver");
+    }
+    let (lo, hi) = share(&[], deaf, of, how.confidence);
+    let found = Found {
+        value: deaf as f64 / of as f64,
+        lo,
+        hi,
+    };
+    let judged = Found::exactly(deaf as f64);
+    let standing = limit.bound.line().standing(Some(&judged));
+    let observed =
+        format!("in {deaf} of {of} trials a receiver got no newer message after the fault");
+    let reason = match (deaf, standing) {
+        (0, Standing::Keeps) => format!("{observed}; {}", rule_of_three(of as f64, how)),
+        _ => format!(
+            "{observed}; {} to {}",
+            Unit::Share.text(lo),
+            Unit::Share.text(hi)
+        ),
+    };
+    let untold = records.len() as u64 - of;
+    let finding = Finding::new(standing, found, reason);
+    match untold {
+        0 => finding,
+        n => finding.unless(format!(
+            "{n} of {} trials do not tell whether a receiver got a newer message",
+            records.len()
+        )),
+    }
 }
 
 /// The losses of some trials.
@@ -87,7 +127,7 @@ impl Losses {
 
 /// With none lost of `n`, the true share is below `-ln(1 - confidence)/n`: 3/n at 95 % (Hanley &
 /// Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
-pub(super) fn rule_of_three(n: f64, how: &CheckOptions) -> String {
+fn rule_of_three(n: f64, how: &CheckOptions) -> String {
     let bound = (-(1.0 - how.confidence).ln() / n).min(1.0);
     format!(
         "at {} the true share is below {} (rule of three)",
@@ -116,12 +156,7 @@ fn further(lost: u64, n: f64, most: f64, how: &CheckOptions) -> String {
 /// The interval of a share: Chernoff's bounds for independent losses (Hoeffding, JASA 58, 1963,
 /// theorem 1: `n·KL(p̂‖p) <= ln(2/(1-confidence))`; with none lost the exact one), united with
 /// Student's interval over the trials' own shares, because losses come in bursts.
-pub(super) fn share(
-    records: &[&TrialRecord],
-    lost: u64,
-    offered: u64,
-    confidence: f64,
-) -> (f64, f64) {
+fn share(records: &[&TrialRecord], lost: u64, offered: u64, confidence: f64) -> (f64, f64) {
     let n = offered as f64;
     let p = lost as f64 / n;
     let reach = (2.0 / (1.0 - confidence)).ln() / n;

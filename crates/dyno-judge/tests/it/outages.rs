@@ -49,7 +49,7 @@ fn times_of_outages_have_limits_and_what_never_recovers_is_infinite() {
     );
     // Its library never tells.
     assert_eq!(
-        held(&run, "zenoh", &p50("detection", "1 h")).0,
+        held(&run, "zenoh", &p50("detection", "3600 s")).0,
         Status::Fail
     );
     let mean = "metric = \"recovery\"\nat_most = \"1 s\"";
@@ -60,9 +60,12 @@ fn times_of_outages_have_limits_and_what_never_recovers_is_infinite() {
 fn a_deaf_trial_is_no_survivor() {
     let most: Vec<u32> = (0..15).collect();
     let run = run(&most);
-    assert_eq!(held(&run, "zenoh", &p50("recovery", "1 h")).0, Status::Fail);
+    assert_eq!(
+        held(&run, "zenoh", &p50("recovery", "3600 s")).0,
+        Status::Fail
+    );
     let one = self::run(&[7]);
-    let mean = "metric = \"recovery\"\nat_most = \"1 h\"";
+    let mean = "metric = \"recovery\"\nat_most = \"3600 s\"";
     let (status, reason) = held(&one, "zenoh", mean);
     assert_ne!(status, Status::Pass, "{reason}");
 }

@@ -9,7 +9,7 @@ pub struct Spread {
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// Their standard deviation; 0 of a single one.
+    /// Their standard deviation; 0 of a single one, infinite where one of them is.
     pub sd: f64,
     /// How many there are.
     pub n: usize,
@@ -35,7 +35,10 @@ impl Spread {
         };
         let mean = v.iter().sum::<f64>() / v.len() as f64;
         let squares: f64 = v.iter().map(|x| (x - mean).powi(2)).sum();
-        let sd = (squares / (v.len() as f64 - 1.0).max(1.0)).sqrt();
+        let sd = match mean.is_finite() {
+            true => (squares / (v.len() as f64 - 1.0).max(1.0)).sqrt(),
+            false => f64::INFINITY,
+        };
         Some(Spread {
             median,
             min,

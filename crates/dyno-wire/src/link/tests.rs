@@ -42,6 +42,7 @@ impl<const WAITS: bool> Scripted<WAITS> {
 
 impl<const WAITS: bool> Outlet for Scripted<WAITS> {
     const WAITS: bool = WAITS;
+    const CONNECTED: bool = WAITS;
     fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
         self.answer(bytes, |s| &mut s.offers)
     }
@@ -156,6 +157,20 @@ fn each_way_to_say_that_the_reader_is_gone_is_understood() {
             "{e}"
         );
         assert_eq!(b.taken(), b"abcdefg");
+    }
+}
+
+#[test]
+fn what_is_no_connection_reaches_the_next_reader_after_an_error() {
+    for e in [Errno::CONNREFUSED, Errno::NETUNREACH] {
+        let a = Scripted::<false>::new(&[Err(e)], &[]);
+        let mut fan = fan(&[&a]);
+        assert!(fan.send(MESSAGE).is_err(), "{e}");
+        a.0.lock().unwrap().dead = true;
+        assert_eq!(fan.matched().unwrap(), 0, "{e}");
+        a.0.lock().unwrap().dead = false;
+        assert_eq!(fan.matched().unwrap(), 1, "{e}");
+        assert_eq!(fan.send(MESSAGE).unwrap(), Sent::Accepted, "{e}");
     }
 }
 
