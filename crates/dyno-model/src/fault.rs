@@ -5,8 +5,6 @@
 //! that outlives its process ([`FaultEvent`]). The runner makes the faults, stamps them ([`FaultMade`]) and works out
 //! of the logs what came of them ([`Outage`]).
 
-use crate::graph::Graph;
-use crate::role::Role;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -120,19 +118,6 @@ pub enum Target {
         /// Its name in the stack file.
         name: String,
     },
-}
-
-impl Target {
-    /// The participant that it names, in the order of their numbers. `None`: a daemon, or nobody of that number.
-    pub fn participant(&self, graph: &Graph) -> Option<u16> {
-        let (role, number) = match self {
-            Target::Sender { number } => (Role::Source, *number),
-            Target::Receiver { number } => (Role::Sink, *number),
-            Target::Daemon { .. } => return None,
-        };
-        let mut all = graph.participants.iter().filter(|p| p.role == role);
-        all.nth(usize::from(number)).map(|p| p.index)
-    }
 }
 
 /// As suites say it: `sender`, `receiver 2` (counted from 1 there), `daemon`.

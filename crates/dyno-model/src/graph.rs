@@ -5,6 +5,7 @@
 
 use crate::chain::{Chain, crossings};
 use crate::factor::{Placement, Topology};
+use crate::fault::Target;
 use crate::flow::Processes;
 use crate::plan::{Experiment, Plan, Stack, Testbed};
 use crate::role::Role;
@@ -105,6 +106,17 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The participant that a fault names, in the order of their numbers. `None`: it names a daemon, or nobody has that number.
+    pub fn target(&self, who: &Target) -> Option<&Participant> {
+        let (role, number) = match who {
+            Target::Sender { number } => (Role::Source, *number),
+            Target::Receiver { number } => (Role::Sink, *number),
+            Target::Daemon { .. } => return None,
+        };
+        let mut all = self.participants.iter().filter(|p| p.role == role);
+        all.nth(usize::from(number))
+    }
+
     /// The exchange spelled out on the hosts of `testbed`, as often as its topology says; nobody is pinned.
     pub fn of(shape: Shape<'_>, testbed: &Testbed) -> Self {
         let mut graph = Graph::default();

@@ -2,40 +2,24 @@
 
 mod detection;
 mod end;
+mod seen;
 mod span;
 
 use crate::startup::one_or_never;
 use detection::detections;
 use dyno_measure::{Recorder, Schedule, TOLERANCE};
 use dyno_model::cause::FailureCause;
-use dyno_model::fault::{FaultEvent, FaultKind, FaultMade, Noted, Outage};
+use dyno_model::fault::{FaultEvent, FaultKind, Noted, Outage};
 use dyno_model::record::{Counts, FlowCounts, Throughput};
-use dyno_model::{Channel, Experiment, Graph, Metric, Nanos, TrialRecord};
+use dyno_model::{Channel, Metric, Nanos, TrialRecord};
 use end::{Arrival, End};
+pub(crate) use seen::Seen;
 use span::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Blocks that a window is cut into, as agents do.
 const BLOCKS: u64 = 10;
-
-/// What was seen of a trial with faults. All instants are on the run's clock.
-pub(crate) struct Seen<'a> {
-    pub(crate) experiment: &'a Experiment,
-    pub(crate) graph: &'a Graph,
-    /// The seed of the trial, as in its assignments.
-    pub(crate) seed: u64,
-    /// When the warm-up began: `at` of [`Command::Start`](dyno_model::protocol::Command::Start).
-    pub(crate) start: Nanos,
-    /// When the window began and ended.
-    pub(crate) window: [Nanos; 2],
-    /// The faults as they were made, in order of time.
-    pub(crate) made: &'a [FaultMade],
-    /// Participants whose own process was struck.
-    pub(crate) struck: &'a [u16],
-    /// Of all logs, in any order.
-    pub(crate) events: Vec<FaultEvent>,
-}
 
 /// Sets what a trial's record says of faults, counts, rates and latencies. A receiver whose process was killed for good is
 /// part of nothing: nobody is there to receive.
@@ -87,7 +71,7 @@ fn gone(seen: &Seen<'_>) -> BTreeSet<u16> {
     let faults = faults.filter_map(|made| seen.experiment.faults.get(usize::from(made.fault)));
     let is_for_good = |kind| matches!(kind, FaultKind::Kill | FaultKind::Crash | FaultKind::Leave);
     let targets = faults.filter(|f| is_for_good(f.what));
-    let targets = targets.filter_map(|f| seen.graph.participant(f.who.participant(seen.graph)?));
+    let targets = targets.filter_map(|f| seen.graph.target(&f.who));
     let processes: BTreeSet<u16> = targets.map(|p| p.process).collect();
     let all = seen.graph.participants.iter();
     all.filter(|p| processes.contains(&p.process))

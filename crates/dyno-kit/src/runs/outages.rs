@@ -46,7 +46,9 @@ pub fn end(receiver: u16, recovery_ms: Option<f64>) -> Outage {
         reordered: 0,
         burst: recovery.map_or(0, |_| 10),
         oldest: Nanos::from_millis(40),
-        before_p50: Nanos::from_micros(80),
+        before_p50: Some(Nanos::from_micros(80)),
+        before_max: Some(Nanos::from_micros(200)),
+        steady_max: recovery.map(|_| Nanos::from_micros(300)),
         arrivals: before.chain(after).collect(),
     }
 }

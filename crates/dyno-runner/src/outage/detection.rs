@@ -1,6 +1,6 @@
 //! When the library told of a fault, and to whom.
 
-use super::Seen;
+use super::seen::Seen;
 use super::span::Span;
 use dyno_model::Nanos;
 use dyno_model::fault::{DetectedBy, Detection, FaultEvent, Noted};

@@ -1,6 +1,6 @@
 //! What came over one channel to one receiver, and what a fault did to that.
 
-use super::Seen;
+use super::seen::Seen;
 use super::span::Span;
 use dyno_model::Nanos;
 use dyno_model::fault::Outage;

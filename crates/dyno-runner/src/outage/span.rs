@@ -1,6 +1,6 @@
 //! The time that the faults of a trial span.
 
-use super::Seen;
+use super::seen::Seen;
 use dyno_model::fault::Outage;
 use dyno_model::{Nanos, Workload};
 

@@ -76,8 +76,7 @@ impl<'a> Trial<'a, '_> {
                 (Victim::Daemon(number), self.daemons[number].place())
             }
             Target::Sender { .. } | Target::Receiver { .. } => {
-                let participant = fault.who.participant(&self.graph);
-                let participant = participant.and_then(|p| self.graph.participant(p));
+                let participant = self.graph.target(&fault.who);
                 let participant =
                     participant.ok_or_else(|| format!("there is no {}", fault.who))?;
                 let seat = seats.iter().position(|s| *s == participant.process);

@@ -1,7 +1,7 @@
 //! The sink of a trial with faults: notes when each message arrived.
 
+use super::kit::{Kit, RETRY, await_matched, close, open, tolerated};
 use super::looks::Looks;
-use super::{Kit, RETRY, await_matched, close, open, tolerated};
 use crate::event::{Failure, Played};
 use crate::job::Job;
 use crate::roles::ends::{Subscribed, all, on_threads};

@@ -1,7 +1,7 @@
 //! The source of a trial with faults: offers every message that is due, and notes what became of it.
 
+use super::kit::{Kit, RETRY, await_matched, close, open};
 use super::looks::Looks;
-use super::{Kit, RETRY, await_matched, close, open};
 use crate::event::{Failure, Played};
 use crate::job::{Job, Lengths};
 use crate::roles::due;
