@@ -98,7 +98,7 @@ fn a_sink_has_a_cycle_where_it_can_look() {
     for (lines, reason) in [
         (
             "stacks = [\"pipe\"]\nwait = \"block\"",
-            "is for a sink that polls\",
+            "is for a sink that polls",
         ),
         (
             "stacks = [\"null\"]\nwait = \"spin\"",
