@@ -514,7 +514,7 @@ fn impossible(leg: &ChainLeg, stack: &Stack, adapter: &AdapterDescription) -> Op
     let wait = leg.wait.filter(|wait| !can.waits.contains(wait))?;
     let words: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
     Some(format!(
-        "{} cannot wait by {wait}, only by {}",
+        "{} does not support wait {wait}, only {}",
         adapter.name,
         words.join(", ")
     ))

@@ -71,10 +71,7 @@ pub(crate) fn idle_stacks<'a>(
             problems.push(
                 Problem::at(
                     &name.at,
-                    format!(
-                        "`{}` cannot run any of these experiments: {}",
-                        name.value, refusal.reason
-                    ),
+                    format!("`{}` can run none of these: {}", name.value, refusal.reason),
                 )
                 .label(format!("for example {}", refusal.factors))
                 .help("leave the stack out, or change the settings that exclude it"),

@@ -189,7 +189,7 @@ fresh trials until its limits are decided, and further trials confirm the highes
 
 --like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
-  dyno compare RUN mine                   lists the differences: builds, libraries, machines, figures
+  dyno compare RUN mine                   differences: builds, libraries, machines, figures
 Dyno asks before it starts a program or contacts a host that only the run names, and none of your own stacks and testbeds. --dry-run lists \
 these, --trust permits them.
 

@@ -22,7 +22,7 @@ pub(super) fn is_complete(rig: &Rig) {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     assert!(
         !name.is_empty() && name.chars().all(plain),
-        "the name {name:?} is not of lower-case letters, digits and dashes"
+        "the name {name:?} does not consist of lower-case letters, digits and dashes"
     );
     assert!(!version.is_empty(), "the version is empty");
     assert!(summary.len() >= 20, "the summary says nothing: {summary:?}");

@@ -696,8 +696,7 @@ mod tests {
             refusal("dbus"),
         ];
         let lines = Refusal::lines(&all);
-        let first =
-            "4 cells of 3 stacks, whose adapters cannot be used here: dbus, mqtt, nats; install";
+        let first = "4 cells of 3 stacks are refused, because these adapters cannot be used here: dbus, mqtt, nats; install";
         assert!(lines[0].starts_with(first), "{lines:#?}");
         assert_eq!(lines[1..], ["rtt on tcp-udp (64 B): too large"]);
     }

@@ -114,7 +114,7 @@ fn a_wide_interval_ties_also_over_a_stack_that_is_slower_for_sure() {
         &answer,
         &[
             "a and c cannot be distinguished",
-            "A repeat may show another value of c",
+            "A repeated run may show another value for c",
             "b takes",
         ],
     );
@@ -168,8 +168,8 @@ fn loss_is_said_of_whatever_is_called_best() {
     says(
         &answer,
         &[
-            "None delivers 99 %",
-            "Of those that drop messages, a is fastest",
+            "No stack delivers 99 %",
+            "Of the stacks that drop messages, a is the fastest",
         ],
     );
     says(&answer, &["delivers 80.0 %"]);
@@ -312,7 +312,7 @@ fn stacks_that_choose_their_wait_are_compared_with_the_wait_named() {
         sleeps.question,
         "round-trip, ping-pong, 64 B, each with its own wait, process, 1-1"
     );
-    says(sleeps, &["a (block) is fastest", "c (callback) 2"]);
+    says(sleeps, &["a (block) is the fastest", "c (callback) 2"]);
     assert_eq!((polls.experiments.len(), sleeps.experiments.len()), (1, 3));
 }
 
@@ -360,7 +360,7 @@ fn waits_that_the_suite_chose_stay_questions_of_their_own() {
     let all = answers(&run);
     assert_eq!(all.len(), 2, "{all:#?}");
     says(&all[0], &["a is the only stack"]);
-    says(&all[1], &["a is fastest"]);
+    says(&all[1], &["a is the fastest"]);
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn a_call_over_a_pair_of_channels_is_marked_and_compared() {
     b.trials(pair, &[(Rtt, 9_000.0, 1_000, 0)]);
     let answer = only(&b.build());
     assert_eq!(answer.experiments, places(&[own, pair]));
-    says(&answer, &["own is fastest", "pipe (pair) takes"]);
+    says(&answer, &["own is the fastest", "pipe (pair) takes"]);
 }
 
 #[test]

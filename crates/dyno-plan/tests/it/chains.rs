@@ -222,7 +222,7 @@ fn what_a_leg_cannot_do_is_refused_with_its_name() {
     let pipe_tcp = format!("{}{}", leg("pipe"), leg("tcp"));
     assert_says(
         &reason(&pipe_tcp, "workload = \"ping-pong\"\nwait = \"callback\""),
-        "leg 1 (pipe): pipe cannot wait by callback",
+        "leg 1 (pipe): pipe does not support wait callback",
     );
     assert_says(
         &reason(

@@ -70,7 +70,7 @@ fn more_cpus_than_there_are_are_refused() {
     };
     refused(
         "cpus = [0, 0]\nparallel = 3",
-        "3 CPUs at once are more than the 2 that there are",
+        "3 CPUs at once are more than the 2 available",
     );
     refused("parallel = 2", "4 CPUs at once are more than the 2");
     refused(

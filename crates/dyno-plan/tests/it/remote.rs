@@ -101,7 +101,7 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
         let plan = planned(testbed);
         assert!(across(&plan, "floor-spin") && across(&plan, "tcp"));
         assert!(!across(&plan, "floor-futex"));
-        assert!(reason(&plan, "floor-futex").contains("sleeps on a futex (wait by block)"));
+        assert!(reason(&plan, "floor-futex").contains("sleeps on a futex (wait block)"));
         assert_eq!(shared(&plan), vec![Some(64 << 20); guests]);
         // What sleeps has no floor there, and that is said.
         assert!(

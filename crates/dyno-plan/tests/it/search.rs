@@ -98,11 +98,11 @@ fn a_sink_has_a_cycle_where_it_can_look() {
     for (lines, reason) in [
         (
             "stacks = [\"pipe\"]\nwait = \"block\"",
-            "write `wait = \"spin\"`",
+            "is for a sink that polls",
         ),
         (
             "stacks = [\"null\"]\nwait = \"spin\"",
-            "no second participant that could look",
+            "no second participant that could poll",
         ),
         (
             "stacks = [\"pipe\"]\nwait = \"spin\"\ndrain = \"50 ms\"",
@@ -133,7 +133,7 @@ fn a_stack_with_fewer_channels_than_the_topology_wants_is_refused() {
         refused
             .reason
             .to_string()
-            .contains("few has 3 channels, and 4 are wanted"),
+            .contains("few has 3 channels, but 4 are needed"),
         "{refused:?}"
     );
 }

@@ -190,7 +190,7 @@ mod tests {
     fn files_with_mistakes_are_refused() {
         let cases = [
             ("\"75\", ", "", "has 12 figures for 13 columns"),
-            ("\"75\"", "\"many\"", "\"many\" is no figure"),
+            ("\"75\"", "\"many\"", "\"many\" is not a figure"),
             ("wait = \"spin\"", "wait = \"poll\"", "poll"),
             ("mechanism", "means", "unknown field `means`"),
         ];

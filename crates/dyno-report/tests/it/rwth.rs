@@ -173,10 +173,10 @@ fn the_order_is_stated_with_intervals_and_compared() {
     );
     let camera = order("D1-1 camera: ");
     assert!(
-        camera.contains("vSome/IP 5") && camera.contains("(its sender is held up: response 9"),
+        camera.contains("vSome/IP 5") && camera.contains("(its sender is delayed: response 9"),
         "{camera}"
     );
-    let dropped = "not compared, since it drops: FastDDS 3";
+    let dropped = "not compared, because messages are dropped: FastDDS 3";
     assert!(
         camera.contains(dropped) && camera.contains("(delivers 60.0 %)"),
         "{camera}"
@@ -208,6 +208,6 @@ fn what_the_clocks_do_not_bear_has_no_figure() {
     let imu = "Communication time of imu";
     let cell = &row(&text, imu, "Zenoh best-effort", "p50")[1];
     assert_eq!(cell, "– (1)");
-    assert!(text.contains("(1) one way is not resolvable"), "{text}");
+    assert!(text.contains("(1) one way cannot be resolved"), "{text}");
     assert!(!text.contains("D1-1 imu: Zenoh"), "{text}");
 }

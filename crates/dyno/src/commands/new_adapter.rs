@@ -19,7 +19,9 @@ pub(crate) fn new_adapter(args: &NewAdapterArgs) -> Result {
     if name.is_empty() || !name.chars().all(plain) {
         return Err(Failure::message(
             Code::Usage,
-            format!("an adapter's name is of lower-case letters, digits and dashes, not {name:?}"),
+            format!(
+                "the name of an adapter consists of lower-case letters, digits and dashes, not {name:?}"
+            ),
         ));
     }
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(name));

@@ -96,7 +96,7 @@ fn a_stranger_that_works_all_the_time_is_a_stranger() {
     // 8 % of one CPU, during the baseline as well.
     let said = one(&trial(foreign_of(24)), &bare(foreign_of(24)));
     assert!(said.contains("before the run it was 4.0 %"), "{said}");
-    assert!(said.contains("only 0.50 % were taken off"), "{said}");
+    assert!(said.contains("only 0.50 % were subtracted"), "{said}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_disturbed_baseline_excuses_a_tenth_and_is_named() {
     let busy = bare(foreign_of(300));
     let said = one(&trial(foreign_of(150)), &busy);
     assert!(said.contains("before the run it was 50 %"), "{said}");
-    assert!(said.contains("only 0.50 % were taken off"), "{said}");
+    assert!(said.contains("only 0.50 % were subtracted"), "{said}");
     let stolen = |ms| HostLoad {
         stolen: Nanos::from_millis(ms),
         ..calm()
