@@ -1,10 +1,10 @@
 use super::*;
 use dyno_measure::record::decode;
-use dyno_model::fault::{DetectedBy, Detection, Fault, Target, Way as Direction};
+use dyno_model::fault::{DetectedBy, Detection, Fault, FaultMade, Target, Way as Direction};
 use dyno_model::plan::{ExperimentId, Extent};
 use dyno_model::record::Outcome;
 use dyno_model::unit::RateHz;
-use dyno_model::{Arrivals, Participant, PayloadSize, Role, TrialId, Workload};
+use dyno_model::{Arrivals, Experiment, Graph, Participant, PayloadSize, Role, TrialId, Workload};
 use proptest::prelude::*;
 
 const SEED: u64 = 5;
