@@ -390,7 +390,7 @@ fn nothing_lost_is_passed_with_what_it_proves_and_one_loss_is_a_failure() {
     let (status, reason) = loss("zenoh-tcp", "\"0.01 %\"");
     assert_eq!(status, Status::Undecided);
     assert!(
-        reason.contains("with none lost it takes 36887 messages"),
+        reason.contains("if none is lost, 36887 messages are needed"),
         "{reason}"
     );
 }
@@ -542,7 +542,7 @@ fn a_quantile_without_samples_for_it_is_undecided() {
     let (status, reason) = one(&b.build(), keys);
     assert_eq!(status, Status::Undecided);
     assert!(
-        reason.contains("p99 takes 368 samples, there are 150"),
+        reason.contains("p99 needs 368 samples, but there are 150"),
         "{reason}"
     );
 }

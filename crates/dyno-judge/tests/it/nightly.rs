@@ -265,7 +265,7 @@ fn what_failed_or_is_gone_is_undecided() {
     assert!(
         figure(&n, "pipe", P50)
             .reason
-            .ends_with("this one refused it: no pipes here")
+            .ends_with("this run refused it: no pipes here")
     );
 }
 

@@ -65,5 +65,8 @@ fn another_quantile_of_one_time_is_refused() {
     };
     let c = compare(&starts(1, 10.0), &starts(2, 20.0), &how);
     let reason = c.cells[0].rows[0].result.as_ref().unwrap_err();
-    assert!(reason.contains("a trial has one first message"), "{reason}");
+    assert!(
+        reason.contains("a trial has only one first message"),
+        "{reason}"
+    );
 }

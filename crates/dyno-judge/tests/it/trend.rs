@@ -100,11 +100,15 @@ fn too_few_runs_are_said() {
     assert!(text.contains("undecided: too few runs: 4 of 8"), "{text}");
     assert!(t.is_blind() && trend(&[], &TrendOptions::default()).is_blind());
     assert!(
-        text.contains("a change takes at least 6 runs, there are 4"),
+        text.contains("a change needs at least 6 runs, but there are only 4"),
         "{text}"
     );
     let eight = trend(&nights()[8..16], &TrendOptions::default());
-    assert!(eight.notes[0].contains("it takes 11"), "{:?}", eight.notes);
+    assert!(
+        eight.notes[0].contains("that needs 11"),
+        "{:?}",
+        eight.notes
+    );
     assert!(eight.is_blind());
     assert!(!trend(&nights()[..11], &TrendOptions::default()).is_blind());
 }

@@ -107,7 +107,7 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
         assert!(
             plan.warnings
                 .iter()
-                .any(|w| w.contains("without × floor: floor-futex sleeps"))
+                .any(|w| w.contains("no × floor: floor-futex sleeps"))
         );
     }
     let plan = planned("none");

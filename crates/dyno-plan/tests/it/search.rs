@@ -106,7 +106,7 @@ fn a_sink_has_a_cycle_where_it_can_look() {
         ),
         (
             "stacks = [\"pipe\"]\nwait = \"spin\"\ndrain = \"50 ms\"",
-            "messages that arrive after the sink has polled for the last time are lost",
+            "messages that arrive after the sink has polled for the last time",
         ),
     ] {
         let refused = refusal_of(stream(lines));

@@ -145,7 +145,7 @@ fn a_floor_that_something_is_surely_below_is_a_reference() {
     for said in [
         "× reference",
         "floor-futex (reference)",
-        "floor-futex (wait block) is a reference and no floor here",
+        "floor-futex (wait block) is only a reference here and not a floor",
         "| pipe: 0.80",
     ] {
         assert!(text.contains(said), "{said}\n{text}");

@@ -76,7 +76,7 @@ fn a_call_has_rows_of_its_own_and_says_whether_two_channels_carried_it() {
     );
     assert!(p99[1] != "–" && p99[2].ends_with(" (pair)"), "{text}");
     assert_eq!([&p50[3], &p99[3]], ["–", "–"]);
-    assert!(text.contains("(pair): it has nothing"), "{text}");
+    assert!(text.contains("(pair): the broker has none"), "{text}");
     // The round trip is that of another experiment.
     assert!(row(&text, "round trip, p50")[1].starts_with("4"), "{text}");
     assert_eq!(row(&text, "round trip, p50")[2], "–");

@@ -455,7 +455,7 @@ fn a_round_trip_is_taken_apart_by_the_wake_up_of_its_own_kind() {
     assert!(summary.experiments[elsewhere.0 as usize].made_of.is_none());
     let shown = render(&summary, Format::Table, &RenderOptions::default());
     assert!(
-        shown.contains("no probe of this run fits 1 of 7 rows, such as uds"),
+        shown.contains("no probe of this run matches 1 of 7 rows, such as uds"),
         "{shown}"
     );
 }
