@@ -9,6 +9,7 @@ use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use rustix::net::{bind, connect, getpeername, getsockname};
 use rustix::net::{recv, recvfrom, send, sendto, socket_with};
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -175,11 +176,34 @@ impl<const WAITS: bool> Outlet for UdpOutlet<WAITS> {
     }
 }
 
-/// The end from which a receiver takes. It answers the first greeting.
+/// The end from which a receiver takes. It answers greetings: the first one, and later ones of a sender that takes another's place.
 pub(crate) struct UdpInlet {
     inlet: SocketInlet<false>,
     /// The same socket.
     fd: OwnedFd,
+    /// A greeting was read, whose sender is not known: it is repeated until there is an answer.
+    greeted: Cell<bool>,
+    /// Flags of a look at the next datagram, which waits as a read does.
+    look: RecvFlags,
+}
+
+impl UdpInlet {
+    /// Looks at the next datagram, and answers it where it is a greeting.
+    #[cold]
+    fn answer(&self) -> io::Result<()> {
+        let (length, _, sender) = recvfrom(&self.fd, &mut [0u8; 1], self.look)?;
+        if let (0, Some(sender)) = (length, sender) {
+            // A sender that hears nothing asks again.
+            let _ = sendto(
+                &self.fd,
+                &[],
+                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+                &sender,
+            );
+        }
+        self.greeted.set(false);
+        Ok(())
+    }
 }
 
 impl Inlet for UdpInlet {
@@ -187,7 +211,14 @@ impl Inlet for UdpInlet {
 
     #[inline]
     fn read(&self, space: &mut [u8]) -> io::Result<usize> {
-        self.inlet.read(space)
+        if self.greeted.get() {
+            self.answer()?;
+        }
+        let length = self.inlet.read(space)?;
+        if length == 0 {
+            self.greeted.set(true);
+        }
+        Ok(length)
     }
     fn has_arrival(&self) -> io::Result<bool> {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
@@ -228,9 +259,15 @@ impl Accept for UdpAccept {
             return Ok(None);
         };
         let same = io::fcntl_dupfd_cloexec(&fd, 0).map_err(|e| Error::system("dup", e))?;
+        let waits = match self.wait {
+            Wait::Block => RecvFlags::empty(),
+            Wait::Spin | Wait::Callback => RecvFlags::DONTWAIT,
+        };
         Ok(Some(UdpInlet {
             inlet: SocketInlet::new(fd, self.wait)?,
             fd: same,
+            greeted: Cell::new(false),
+            look: RecvFlags::PEEK | waits,
         }))
     }
 }

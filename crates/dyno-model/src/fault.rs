@@ -292,9 +292,8 @@ pub struct Detection {
 /// when it began. *In time* is a response time of at most the largest one before the fault plus [`Outage::TOLERANCE`]. The
 /// *proof* is the longer of [`Outage::PROOF_PERIODS`] periods of the stream and [`Outage::PROOF`].
 ///
-/// An end is *deaf* where nothing newer came for good: no message that was sent after the fault's begin arrived newer after
-/// the fault's end, or all messages are missing that were due in the last part of the window, which is as long as the proof or
-/// longer. At a deaf end silence, recovery and steady state are infinite, whatever came in between.
+/// An end is *deaf* where nothing newer came for good: no message that was sent after the fault's end arrived newer, or all
+/// messages are missing that the sender tried to send in the last part of the window, which is as long as the proof or longer. At a deaf end silence, recovery and steady state are infinite, whatever came in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The channel.
@@ -304,7 +303,7 @@ pub struct Outage {
     /// The longest time from one newer message to the next that ends after the fault's begin. Where a few of the last
     /// messages of the window are missing, the last one ends with the window. `None`: the end is deaf.
     pub silence: Option<Nanos>,
-    /// From the fault's end until the first newer message that was sent after the fault's begin. Zero where messages came all
+    /// From the fault's end until the first newer message that was sent after it. Zero where messages came all
     /// along: every one behind those before the fault, until the proof after its end, arrived once and in time. `None`: the end
     /// is deaf.
     pub recovery: Option<Nanos>,
@@ -351,6 +350,11 @@ impl Outage {
 
     /// For how long, at least.
     pub const PROOF: Nanos = Nanos::from_millis(100);
+
+    /// For how long messages of a stream of this period must arrive in time until that counts as steady.
+    pub fn proof(period: Nanos) -> Nanos {
+        Nanos(period.0.saturating_mul(Outage::PROOF_PERIODS)).max(Outage::PROOF)
+    }
 
     /// How long before the fault's begin, and after its end or the silence, arrivals are kept for the picture.
     pub const AROUND: Nanos = Nanos::from_secs(1);

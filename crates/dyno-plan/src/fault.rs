@@ -2,7 +2,7 @@
 
 use crate::quantity::{At, Quantity, one, several};
 use crate::settings::{self, Levels};
-use dyno_model::fault::{Fault, FaultKind, On, Target, Way};
+use dyno_model::fault::{Fault, FaultKind, On, Outage, Target, Way};
 use dyno_model::plan::{Experiment, Extent, RefusalReason};
 use dyno_model::unit::{Nanos, UnitError};
 use dyno_model::{Graph, Placement, Stack, Testbed, WorkloadKind};
@@ -446,7 +446,33 @@ fn beside(e: &Experiment) -> Option<&'static str> {
     all.into_iter().find(|(_, is)| *is).map(|(key, _)| key)
 }
 
+/// Why the window leaves no room for what a fault would show: the usual before it; after it up to a period of jitter, and twice the
+/// time that proves a steady state, of which one may pass until the first message.
+fn out_of_room(fault: &Fault, e: &Experiment) -> Option<RefusalReason> {
+    let what = fault.what.info().name.to_owned();
+    let period = e.workload.numbers().rate?.period_ns().ceil();
+    let period = Nanos(period as u64);
+    let proof = Outage::proof(period);
+    if fault.at < proof {
+        let (at, least) = (fault.at, proof);
+        return Some(RefusalReason::FaultEarly { what, at, least });
+    }
+    let Extent::Duration(window) = e.window else {
+        return None;
+    };
+    let after = [fault.lasts, period, proof, proof];
+    let least = after.into_iter().fold(fault.at, Nanos::saturating_add);
+    (window < least).then_some(RefusalReason::FaultLate {
+        what,
+        window,
+        least,
+    })
+}
+
 fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option<RefusalReason> {
+    if let Some(reason) = out_of_room(fault, e) {
+        return Some(reason);
+    }
     let info = fault.what.info();
     let what = info.name.to_owned();
     let (number, there) = match &fault.who {

@@ -37,7 +37,14 @@ pub(crate) fn fill(record: &mut TrialRecord, mut seen: Seen<'_>) -> Result<(), F
         end.or_default().push(*event);
     }
     let origins = seen.graph.channels.iter();
-    let origins = origins.filter(|c| c.carries_on.is_none());
+    let origins: Vec<&Channel> = origins.filter(|c| c.carries_on.is_none()).collect();
+    // Where one of several senders is gone for good, nobody waits for its messages.
+    let lives = |c: &&Channel| !gone.contains(&c.writer);
+    let origins = match origins.iter().any(|c| lives(c)) {
+        true => origins.into_iter().filter(lives).collect(),
+        false => origins,
+    };
+    let origins = origins.into_iter();
     let ways = origins.map(|channel| Way::new(&seen, &by_end, channel, &gone));
     let ways = ways.collect::<Result<Vec<Way>, FailureCause>>()?;
     let ends: Vec<&End> = ways.iter().flat_map(|way| &way.ends).collect();
@@ -133,13 +140,16 @@ impl Way {
             late,
             ends: Vec::new(),
         };
+        let last = sent.keys().chain(&refused).max();
+        let tried = last.map_or(0, |last| usize::try_from(*last).unwrap_or(usize::MAX));
+        let tried = tried.saturating_add(1).min(dues.len());
         let dues = Rc::new(dues);
         let receivers = seen.graph.receivers(channel.id).iter();
         for receiver in receivers.filter(|r| !gone.contains(r)) {
             let events = of_end(by_end, channel.id, *receiver);
             let (arrivals, damaged) = arrivals(events, seen.window[0], &dues)?;
             let id = (channel.id, *receiver);
-            let end = End::new(seen, id, dues.clone(), arrivals, damaged);
+            let end = End::new(seen, id, (dues.clone(), tried), arrivals, damaged);
             way.ends.push(end);
         }
         Ok(way)

@@ -140,6 +140,8 @@ pub(crate) trait Pieces {
 enum Peer<D: Dial> {
     Sought(D),
     Reached(D::Outlet),
+    /// The last that was heard of it is an error, but it is no connection; with whether a message went out since.
+    Doubted(D::Outlet, bool),
     Gone,
 }
 
@@ -147,9 +149,25 @@ impl<D: Dial> Peer<D> {
     /// The reader is gone, or a message may have reached it in part: a connection to it is of no use any more.
     #[cold]
     fn lose(&mut self) {
-        if D::Outlet::CONNECTED {
-            *self = Peer::Gone;
-        }
+        *self = match std::mem::replace(self, Peer::Gone) {
+            Peer::Reached(outlet) | Peer::Doubted(outlet, _) if !D::Outlet::CONNECTED => {
+                Peer::Doubted(outlet, false)
+            }
+            _ => Peer::Gone,
+        };
+    }
+
+    /// Counts a doubted reader again where a message went out to it and no error has come of that.
+    #[cold]
+    fn believe(&mut self) -> bool {
+        *self = match std::mem::replace(self, Peer::Gone) {
+            Peer::Doubted(outlet, went_out) => match (outlet.is_alive(), went_out) {
+                (true, true) => Peer::Reached(outlet),
+                (alive, went_out) => Peer::Doubted(outlet, alive && went_out),
+            },
+            other => other,
+        };
+        matches!(self, Peer::Reached(_))
     }
 }
 
@@ -196,6 +214,7 @@ impl<D: Dial> Fan<D> {
                 }
                 Peer::Reached(outlet) if outlet.is_alive() => reached += 1,
                 Peer::Reached(_) => peer.lose(),
+                Peer::Doubted(..) => reached += usize::from(peer.believe()),
                 Peer::Gone => {}
             }
         }
@@ -210,7 +229,7 @@ impl<D: Dial> Fan<D> {
         let (mut served, mut failure) = (false, None);
         for peer in &mut self.peers {
             let stop = match peer {
-                Peer::Reached(outlet) => {
+                Peer::Reached(outlet) | Peer::Doubted(outlet, _) => {
                     let pieces = 0..message.count();
                     match pieces
                         .into_iter()
@@ -218,6 +237,9 @@ impl<D: Dial> Fan<D> {
                     {
                         Ok(()) => {
                             served = true;
+                            if let Peer::Doubted(_, went_out) = peer {
+                                *went_out = true;
+                            }
                             continue;
                         }
                         Err(stop) => stop,

@@ -21,7 +21,7 @@ use world::World;
 #[derive(Default)]
 struct Row {
     tried: usize,
-    /// Findings by [`Wrong`].
+    /// Findings by what was wrong.
     found: [usize; 4],
     /// Failed trials by cause.
     causes: BTreeMap<String, usize>,

@@ -552,6 +552,31 @@ pub enum RefusalReason {
         /// The kind of fault.
         what: String,
     },
+    /// Too little of the stream comes before a fault.
+    #[error(
+        "a {what} {at} after the window begins has too little of the stream before it to tell what is usual; set `at` to {least} or \
+         later"
+    )]
+    FaultEarly {
+        /// The kind of fault.
+        what: String,
+        /// When it begins.
+        at: Nanos,
+        /// When it may begin at the earliest.
+        least: Nanos,
+    },
+    /// Too little of the window comes after a fault.
+    #[error(
+        "a {what} leaves too little of the window of {window} to see the stream steady again; set `window` to {least} or longer"
+    )]
+    FaultLate {
+        /// The kind of fault.
+        what: String,
+        /// How long the window is.
+        window: Nanos,
+        /// How long it must be at least.
+        least: Nanos,
+    },
     /// The stack has no daemon.
     #[error("the stack has no daemon that a fault could strike")]
     FaultNoDaemon,

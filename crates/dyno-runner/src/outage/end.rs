@@ -22,6 +22,8 @@ pub(super) struct End {
     window: [Nanos; 2],
     /// When its messages were due, by their places in the schedule.
     dues: Rc<Vec<Nanos>>,
+    /// The place behind the last message that its sender tried to send.
+    tried: usize,
     /// In order of time, copies included.
     arrivals: Vec<Arrival>,
     /// By place: the first arrival of each message, and how often it arrived.
@@ -59,11 +61,11 @@ impl Before {
 }
 
 impl End {
-    /// `arrivals` in order of time, at places that `dues` has.
+    /// `arrivals` in order of time, at places that `dues` has; `tried` is at most their number.
     pub(super) fn new(
         seen: &Seen<'_>,
         (channel, receiver): (u16, u16),
-        dues: Rc<Vec<Nanos>>,
+        (dues, tried): (Rc<Vec<Nanos>>, usize),
         arrivals: Vec<Arrival>,
         damaged: u64,
     ) -> Self {
@@ -103,6 +105,7 @@ impl End {
             flow,
             window: seen.window,
             dues,
+            tried,
             arrivals,
             messages,
             newer,
@@ -213,12 +216,13 @@ impl End {
 
     /// When the first newer message arrived that tells of recovery; `None`: the end is deaf.
     fn recovered(&self, span: &Span) -> Option<Nanos> {
-        let missing = self.dues.get(self.after_newest());
+        // A message that its sender never came to is missing without the library's doing.
+        let missing = self.dues[..self.tried].get(self.after_newest());
         if missing.is_some_and(|due| self.window[1].saturating_sub(*due) >= span.proof) {
             return None;
         }
-        // What was under way when it began tells nothing, nor does what came before its end.
-        let tells = |a: &&Arrival| a.at >= span.end[1] && a.sent >= span.begin[1];
+        // What waited in a queue through the fault tells nothing of what comes after it.
+        let tells = |a: &&Arrival| a.at >= span.end[1] && a.sent >= span.end[0];
         self.newer.iter().find(tells).map(|a| a.at)
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// `None`: there was no fault.
+    /// `None`: there was no fault, or the window ended too soon after it for any figure.
     pub(super) fn of(seen: &Seen<'_>) -> Option<Self> {
         // What has no end lasts, which nobody can wait for: its begin is earlier than any end could be.
         let ends = seen.made.iter().map(|made| made.end.unwrap_or(made.begin));
@@ -22,11 +22,15 @@ impl Span {
             Workload::Stream { rate, .. } => Nanos(rate.period_ns().ceil() as u64),
             _ => Nanos::ZERO,
         };
-        let periods = Nanos(period.0.saturating_mul(Outage::PROOF_PERIODS));
-        Some(Span {
+        let span = Span {
             begin: seen.made.iter().map(|made| made.begin).min()?,
             end: ends.max()?,
-            proof: periods.max(Outage::PROOF),
-        })
+            proof: Outage::proof(period),
+        };
+        // A fault that ended so late, such as of a process that Dyno started late, leaves no time in which anything could be seen.
+        let seen_until = span.end[1]
+            .saturating_add(period)
+            .saturating_add(span.proof);
+        (seen_until <= seen.window[1]).then_some(span)
     }
 }

@@ -318,10 +318,7 @@ impl<'a> Trial<'a, '_> {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         if fault.what == FaultKind::LinkDown {
-            let Some(Host::Namespace(namespace)) = hosts.get(host) else {
-                return Err(io::ErrorKind::InvalidInput.into());
-            };
-            let (unplugged, begin) = namespace.unplug(clock)?;
+            let (unplugged, begin) = hosts.unplug(host, clock)?;
             return Ok((Hold::Unplugged(unplugged), begin));
         }
         let share = match fault.what {
