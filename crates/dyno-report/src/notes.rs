@@ -428,7 +428,10 @@ fn counts(e: &ExperimentSummary) -> Vec<Item> {
         (c.refused, "refused by the stack"),
         (
             never_sent,
-            "never sent, because sends were blocked until the drain ended",
+            match e.experiment.faults.is_empty() {
+                true => "never sent, because sends were blocked until the drain ended",
+                false => "never sent, because the sender was away or late",
+            },
         ),
     ]
     .iter()

@@ -543,9 +543,16 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
 /// intervals shrink with the square root of the number of trials.
 fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) -> String {
     if !value.is_finite() {
-        return "more messages were lost than this quantile allows, but not in all trials: measure \
-                more trials"
-            .into();
+        return match measure {
+            Measure::Latency(metric, _) if metric.info().of_faults => {
+                "it is infinite in some trials, and too few were measured to bound it: measure more trials"
+            }
+            _ => {
+                "more messages were lost than this quantile allows, but not in all trials: measure \
+                 more of them"
+            }
+        }
+        .into();
     }
     if end.is_infinite() || end <= 0.0 {
         let why = match measure {

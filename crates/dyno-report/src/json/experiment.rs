@@ -506,7 +506,8 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         backlog_growth: e.saturated.map(exported),
         link_overload: e.overload.as_deref(),
         throughput: is_counted.then_some(FiguresJson(e, Group::Throughput)),
-        cost: is_counted.then(|| CostJson {
+        // Trials with faults have no cost: who is killed tells of none.
+        cost: (is_counted && e.experiment.faults.is_empty()).then(|| CostJson {
             figures: FiguresJson(e, Group::Cost),
             daemons: e.daemons.iter().map(Into::into).collect(),
         }),

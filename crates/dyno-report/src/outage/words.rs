@@ -7,10 +7,11 @@ use dyno_model::{Fault, Metric};
 use dyno_stats::Quantile;
 
 /// `after the receiver was unplugged for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
-/// (median; the longest took 1.30 s)`. `named`: what the stack is called here. `None` where no trial counts or failed.
+/// (median; the longest took 1.30 s)`. `named`: what the stack is called here. `None` where no trial counts or failed, and for a control.
 pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
     let all = e.trials.counted + e.trials.failed;
-    if all == 0 {
+    let is_control = |f: &Fault| f.what == FaultKind::Nothing;
+    if all == 0 || outage.faults.iter().all(is_control) {
         return None;
     }
     let (within, beside) = match e.metrics.get(&Metric::Recovery) {

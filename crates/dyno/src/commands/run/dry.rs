@@ -66,8 +66,10 @@ pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
             "" => e.name.clone(),
             flow => format!("{} {flow}", e.name),
         };
+        let faults = e.faults.iter().map(|fault| format!("  {fault}"));
+        let faults: String = faults.collect();
         lines.push(format!(
-            "  {name:<12} {:<14} {}  {}  {}  {}  {}  {}{added}",
+            "  {name:<12} {:<14} {}  {}  {}  {}  {}  {}{faults}{added}",
             e.stack,
             e.exchange(),
             e.payload_text(),
