@@ -549,7 +549,7 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
             }
             _ => {
                 "more messages were lost than this quantile allows, but not in all trials: measure \
-                 more of them"
+                 more trials"
             }
         }
         .into();
