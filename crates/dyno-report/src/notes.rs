@@ -121,7 +121,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             machines.collect(),
         ),
         ("Failed", failures(view)),
-        ("Deaf for ever", outage::deaf(view)),
+        ("Deaf to the end of the window", outage::deaf(view)),
         ("Half deaf", outage::partly_deaf(view)),
         ("What came of the faults", outage::verdicts(view)),
         ("Clocks of the hosts", clocks::remarks(view)),

@@ -107,11 +107,7 @@ impl<'a> OutageJson<'a> {
         let o = e.outage.as_ref()?;
         let named = e.experiment.stack.as_str();
         let findings = [
-            (
-                "deaf for ever",
-                o.deaf(),
-                outage::deaf_for_ever(e, o, named),
-            ),
+            ("deaf", o.deaf(), outage::deaf_for_ever(e, o, named)),
             ("half deaf", o.half_deaf, outage::half_deaf(e, o, named)),
         ];
         let findings = findings

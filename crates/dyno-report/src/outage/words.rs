@@ -19,7 +19,10 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
         None => (String::new(), String::new()),
     };
     let delivers = match outage.recovered {
-        0 => format!("does not deliver again in any of {all} trials"),
+        0 => format!(
+            "does not deliver again{} in any of {all} trials",
+            until_end(e)
+        ),
         recovered => format!("delivers again{within} in {recovered} of {all} trials{beside}"),
     };
     let others: Vec<String> = [
@@ -84,6 +87,19 @@ fn events(outage: &OutageSummary) -> String {
     all.join(", then ")
 }
 
+/// ` in the 990 ms until the window ended`: what comes later than that nobody has seen.
+fn until_end(e: &ExperimentSummary) -> String {
+    let ends = e.experiment.faults.iter();
+    let end = ends.map(|f| f.at.saturating_add(f.lasts)).max();
+    let window = e.experiment.known_window();
+    let left = window
+        .zip(end)
+        .map(|(window, end)| window.saturating_sub(end));
+    left.map_or_else(String::new, |left| {
+        format!(" in the {left} until the window ended,")
+    })
+}
+
 fn event(fault: &Fault) -> String {
     let (text, who) = (fault.to_string(), fault.who.to_string());
     let done = text.strip_prefix(&who).unwrap_or(&text).trim_start();
@@ -110,8 +126,9 @@ pub fn deaf_for_ever(e: &ExperimentSummary, outage: &OutageSummary, named: &str)
         return None;
     }
     Some(format!(
-        "{named}: after {}, a receiver got no newer message in {} of {} trials ({})",
+        "{named}: after {}, a receiver got no newer message{} in {} of {} trials ({})",
         events(outage),
+        until_end(e),
         outage.deaf(),
         outage.trials,
         trials(outage),
