@@ -27,7 +27,8 @@ pub enum FaultKind {
     Stop,
     /// All processes of a host are stopped with SIGSTOP for the fault's time.
     Freeze,
-    /// The host's link is taken down for the fault's time: its side sees it, as of an unplugged cable.
+    /// The host's own end of its link is switched off for the fault's time: its side sees it. Unlike with an unplugged cable its
+    /// routes go too, so that sends fail at once.
     LinkDown,
     /// All packets to or from the host are dropped for the fault's time, without a sign.
     Blackout,

@@ -17,7 +17,7 @@ use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
 use crate::machine::{self, MachineError, SharedMemory, Vsock};
 use crate::session::Session;
-use dyno_measure::{Clock, NetworkReading};
+use dyno_measure::NetworkReading;
 use dyno_model::cause::FailureCause;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
 use dyno_model::plan::Reach;
@@ -447,20 +447,6 @@ impl Hosts {
     pub(crate) fn dropped_by_switch(&self) -> std::io::Result<Vec<u64>> {
         let dropped = self.network.as_ref().map(|n| n.dropped(self.hosts.len()));
         dropped.unwrap_or_else(|| Ok(Vec::new()))
-    }
-
-    /// Unplugs the link of a host that is a namespace. When that was, by readings of `clock` before and after.
-    pub(crate) fn unplug(
-        &self,
-        host: usize,
-        clock: Clock,
-    ) -> io::Result<(Unplugged<'_>, [Nanos; 2])> {
-        match (self.get(host), &self.network) {
-            (Some(Host::Namespace(namespace)), Some(network)) => {
-                namespace.unplug(network.cable(host), clock)
-            }
-            _ => Err(io::ErrorKind::InvalidInput.into()),
-        }
     }
 
     /// What can drop the packets that a host would receive, or with `out` those that it sends.

@@ -4,6 +4,7 @@
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
+use std::net::Ipv4Addr;
 
 /// A device as ioctl(2) names it.
 ///
@@ -90,25 +91,91 @@ pub(super) fn is_up(device: &str) -> io::Result<bool> {
     Ok(flags & wanted == wanted)
 }
 
+/// Adds the route by which multicast leaves through a device; the kernel has removed it when the device was switched off.
+///
+/// # Errors
+/// The device is off, or has the route.
+pub(super) fn route_multicast(device: &str) -> io::Result<()> {
+    let name = request(device)?.ifr_name;
+    let address = |of: Ipv4Addr| {
+        // SAFETY: it is of numbers.
+        let mut general: libc::sockaddr = unsafe { std::mem::zeroed() };
+        general.sa_family = libc::AF_INET as libc::sa_family_t;
+        // Of the port two bytes, then the address.
+        for (to, from) in general.sa_data[2..].iter_mut().zip(of.octets()) {
+            *to = from as libc::c_char;
+        }
+        general
+    };
+    let mut route = Route {
+        pad1: 0,
+        destination: address(Ipv4Addr::new(224, 0, 0, 0)),
+        gateway: address(Ipv4Addr::UNSPECIFIED),
+        mask: address(Ipv4Addr::new(240, 0, 0, 0)),
+        flags: libc::RTF_UP,
+        pad2: 0,
+        pad3: 0,
+        pad4: std::ptr::null_mut(),
+        metric: 0,
+        device: name.as_ptr().cast_mut(),
+        mtu: 0,
+        window: 0,
+        round_trip: 0,
+    };
+    // SAFETY: it takes a route, in which the name ends with NUL and outlives the call.
+    unsafe { ask(&socket()?, libc::SIOCADDRT as _, &mut route) }
+}
+
+/// `struct rtentry` of <linux/route.h>.
+#[repr(C)]
+struct Route {
+    pad1: libc::c_ulong,
+    destination: libc::sockaddr,
+    gateway: libc::sockaddr,
+    mask: libc::sockaddr,
+    flags: libc::c_ushort,
+    pad2: libc::c_short,
+    pad3: libc::c_ulong,
+    pad4: *mut libc::c_void,
+    metric: libc::c_short,
+    device: *mut libc::c_char,
+    mtu: libc::c_ulong,
+    window: libc::c_ulong,
+    round_trip: libc::c_ushort,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::hosts::NetworkNamespace;
 
     #[test]
-    fn a_device_is_switched() {
+    fn a_device_is_switched_and_has_its_route_again() {
         let Ok(namespace) = NetworkNamespace::new() else {
             eprintln!("NOT TESTED: making network namespaces needs root");
             return;
         };
+        let routes = || std::fs::read_to_string("/proc/thread-self/net/route");
+        let multicast = |routes: &str| {
+            // Addresses stand there as the machine's own numbers.
+            let wanted = format!("lo\t{:08X}\t", u32::from_ne_bytes([224, 0, 0, 0]));
+            routes.lines().filter(|l| l.starts_with(&wanted)).count()
+        };
         let seen = namespace.within(|| {
-            let switched = |on| {
-                switch("lo", on)?;
-                is_up("lo")
-            };
-            Ok([switched(true)?, switched(false)?, switched(true)?])
+            switch("lo", true)?;
+            route_multicast("lo")?;
+            let (on, with) = (is_up("lo")?, multicast(&routes()?));
+            switch("lo", false)?;
+            let (off, without) = (is_up("lo")?, multicast(&routes()?));
+            switch("lo", true)?;
+            route_multicast("lo")?;
+            Ok([
+                (on, with),
+                (off, without),
+                (is_up("lo")?, multicast(&routes()?)),
+            ])
         });
-        assert_eq!(seen.unwrap(), [true, false, true]);
+        assert_eq!(seen.unwrap(), [(true, 1), (false, 0), (true, 1)]);
     }
 
     #[test]

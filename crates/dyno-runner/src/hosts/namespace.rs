@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 /// The device of a host that is its end of the link.
 pub(super) const DEVICE: &str = "eth0";
 
-/// How long a link may take to be there after it was plugged in; the kernel takes microseconds, or a second where links change often.
-const COMING_UP: Duration = Duration::from_secs(3);
+/// How long a link may take to be there after it was switched on; the kernel takes microseconds.
+const COMING_UP: Duration = Duration::from_secs(1);
 
 /// A network namespace that is held open.
 #[derive(Debug, Clone)]
@@ -143,19 +143,15 @@ impl Namespace {
         down.then(|| FailureCause::LinkDown { host: host() })
     }
 
-    /// Takes the far end of its link down, so that the host loses its carrier and nothing else, as when a cable is unplugged. When that
-    /// was, by readings of `clock` before and after.
-    pub(super) fn unplug(
-        &self,
-        cable: Cable,
-        clock: Clock,
-    ) -> io::Result<(Unplugged<'_>, [Nanos; 2])> {
-        let unplugged = Unplugged {
-            namespace: self,
-            cable,
-        };
+    /// Takes its link down. When that was, by readings of `clock` before and after.
+    pub(crate) fn unplug(&self, clock: Clock) -> io::Result<(Unplugged<'_>, [Nanos; 2])> {
+        let unplugged = Unplugged { namespace: self };
         self.unplugged.store(true, Ordering::Relaxed);
-        let at = unplugged.cable.switch(false, clock)?;
+        let at = self.network.within(|| {
+            let before = clock.now();
+            device::switch(DEVICE, false)?;
+            Ok([before, clock.now()])
+        })?;
         Ok((unplugged, at))
     }
 
@@ -164,9 +160,12 @@ impl Namespace {
         self.network.dropper_at(DEVICE)
     }
 
-    /// Waits until the link is there again, and forgets that it was down.
-    fn await_link(&self) -> io::Result<()> {
-        self.network.within(|| {
+    /// Takes the link up again with its routes, and forgets that it was down. An error says what did not come back.
+    fn plug(&self, clock: Clock) -> io::Result<[Nanos; 2]> {
+        let at = self.network.within(|| {
+            let before = clock.now();
+            device::switch(DEVICE, true)?;
+            device::route_multicast(DEVICE)?;
             let deadline = Instant::now() + COMING_UP;
             while !device::is_up(DEVICE)? {
                 if Instant::now() >= deadline {
@@ -174,34 +173,17 @@ impl Namespace {
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Ok(())
+            Ok([before, clock.now()])
         })?;
         self.link.forget();
         self.unplugged.store(false, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-/// The far end of a host's link: a device of the switch.
-pub(super) struct Cable {
-    pub(super) network: NetworkNamespace,
-    pub(super) device: String,
-}
-
-impl Cable {
-    fn switch(&self, on: bool, clock: Clock) -> io::Result<[Nanos; 2]> {
-        self.network.within(|| {
-            let before = clock.now();
-            device::switch(&self.device, on)?;
-            Ok([before, clock.now()])
-        })
+        Ok(at)
     }
 }
 
 /// The link of a host that a fault has taken down. Dropping it takes it up again.
 pub(crate) struct Unplugged<'a> {
     namespace: &'a Namespace,
-    cable: Cable,
 }
 
 impl Unplugged<'_> {
@@ -210,15 +192,9 @@ impl Unplugged<'_> {
         &self.namespace.name
     }
 
-    /// Takes the link up again. When that was, by readings of `clock` before it and once the host has its carrier.
+    /// Takes the link up again. When that was, by readings of `clock` before and after; within them it has its routes too.
     pub(crate) fn plug(self, clock: Clock) -> io::Result<[Nanos; 2]> {
-        self.plug_in(clock)
-    }
-
-    fn plug_in(&self, clock: Clock) -> io::Result<[Nanos; 2]> {
-        let [before, _] = self.cable.switch(true, clock)?;
-        self.namespace.await_link()?;
-        Ok([before, clock.now()])
+        self.namespace.plug(clock)
     }
 }
 
@@ -228,7 +204,7 @@ impl Drop for Unplugged<'_> {
         // the host is cut off for the next one, which finds that out.
         if self.namespace.unplugged.load(Ordering::Relaxed) {
             let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-            if self.plug_in(clock).is_err() {
+            if self.namespace.plug(clock).is_err() {
                 self.namespace.unplugged.store(false, Ordering::Relaxed);
             }
         }

@@ -12,7 +12,7 @@
 
 use crate::daemon::find;
 use crate::hosts::HostsError;
-use crate::hosts::namespace::{Cable, Namespace, NetworkNamespace};
+use crate::hosts::namespace::{Namespace, NetworkNamespace};
 use crate::hosts::xdp::Dropper;
 use dyno_model::Testbed;
 use dyno_model::plan::{Link, Reach};
@@ -46,14 +46,6 @@ impl Network {
         let queues = self.switch.within(|| Ok(dyno_measure::read_queues()))?;
         let of = |number| queues.get(&port(number)).map_or(0, |queue| queue.dropped);
         Ok((1..=hosts).map(of).collect())
-    }
-
-    /// The switch's end of the link to a host, counted from 0.
-    pub(super) fn cable(&self, host: usize) -> Cable {
-        Cable {
-            network: self.switch.clone(),
-            device: port(host + 1),
-        }
     }
 
     /// What can drop packets that come from a host, counted from 0, where its link ends.

@@ -318,7 +318,10 @@ impl<'a> Trial<'a, '_> {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         if fault.what == FaultKind::LinkDown {
-            let (unplugged, begin) = hosts.unplug(host, clock)?;
+            let Some(Host::Namespace(namespace)) = hosts.get(host) else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            let (unplugged, begin) = namespace.unplug(clock)?;
             return Ok((Hold::Unplugged(unplugged), begin));
         }
         let share = match fault.what {

@@ -478,7 +478,7 @@ fn outputs_and_runs_are_not_mixed() {
         .run(&["show", "out", "--format", "gbench", "-o", "out.json"])
         .with_code(0);
     let refused = |arguments: &[&str], code: i32| place.run(arguments).with_code(code);
-    let mixed = "out is a run and out.json the output of another tool";
+    let mixed = "out is a run and out.json is the output of another tool";
     refused(&["compare", "out", "out.json"], 2).says(mixed);
     refused(&["compare", "out.json", "out"], 2).says(mixed);
     refused(&["report", "out", "out.json", "-o", "page.html"], 2).says(mixed);
@@ -515,7 +515,7 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
     place
         .run(&["show", "other.txt"])
         .with_code(3)
-        .says("from one of these, name it with --tool: google-benchmark,");
+        .says("if one of these printed it, name that tool with --tool: google-benchmark,");
     for (arguments, code) in all {
         place
             .run(arguments)

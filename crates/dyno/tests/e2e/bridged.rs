@@ -147,7 +147,7 @@ impl Bridged {
         let said = place
             .run(&["show", "out"])
             .with_code(0)
-            .says("bridged by bridge, which nobody looks into")
+            .says("bridged by bridge, which Dyno cannot look into")
             .says(self.alone);
         match told {
             true => {

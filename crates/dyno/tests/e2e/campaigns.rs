@@ -282,7 +282,7 @@ fn parts_of_other_runs_are_refused() {
     for (other, reason) in [
         ("seeded", "the seed is"),
         ("longer", "the settings of round-trip on"),
-        ("of-four", "was dealt out to 3"),
+        ("of-four", "the first was divided into 3"),
         ("again", "is both in p1 and in again"),
     ] {
         place

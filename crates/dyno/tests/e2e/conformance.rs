@@ -214,7 +214,7 @@ fn ctrl_c_ends_the_case_and_leaves_nothing() {
     running
         .end()
         .with_code(130)
-        .says("interrupted, 1 not played");
+        .says("interrupted, 1 not run");
     assert!(!is_alive(case));
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }
@@ -229,7 +229,7 @@ fn what_cannot_be_examined_is_refused_with_the_reason() {
     place
         .run(&["conformance", "./nowhere.so"])
         .with_code(3)
-        .says("./nowhere.so cannot be examined");
+        .says("./nowhere.so cannot be tested");
     let library = "adapters/libdyno_liar.so";
     place
         .run(&["conformance", library, "--set", "lye=none"])

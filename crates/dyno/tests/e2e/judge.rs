@@ -551,7 +551,7 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
     );
     check("open.toml", &limit("p99.9", "1 s"))
         .with_code(7)
-        .says("p99.9 takes 3688 samples, there are 600");
+        .says("p99.9 needs 3688 samples, but there are 600");
     for (format, text) in [
         ("markdown", "| UNDECIDED |"),
         ("csv", "undecided"),

@@ -279,7 +279,7 @@ fn all_that_is_done_with_a_daemon_is_listed_and_what_is_long_comes_first() {
     let told = place.run(&resume).stderr;
     let at = |text: &str| told.find(text).unwrap();
     assert!(at("helper.conf") < at("start the daemon"), "{told}");
-    assert!(told.contains("things:"), "{told}");
+    assert!(told.contains("things):"), "{told}");
     // And once more in short, which no length pushes away.
     let short = &told[at("in short:")..];
     assert!(short.contains("start the daemon"), "{short}");

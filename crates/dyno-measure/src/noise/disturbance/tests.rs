@@ -110,7 +110,7 @@ fn a_disturbed_baseline_excuses_a_tenth_and_is_named() {
         ..calm()
     };
     let said = one(&trial(stolen(100)), &bare(stolen(300)));
-    assert!(said.contains("only 10 % were taken off"), "{said}");
+    assert!(said.contains("only 10 % were subtracted"), "{said}");
     let noise = HostNoise {
         gaps: vec![watched(40, 4)],
         ..HostNoise::default()
@@ -120,7 +120,7 @@ fn a_disturbed_baseline_excuses_a_tenth_and_is_named() {
         ..BareMachine::default()
     };
     let said = one(&noise, &gone);
-    assert!(said.contains("only 10 % were taken off"), "{said}");
+    assert!(said.contains("only 10 % were subtracted"), "{said}");
 }
 
 #[test]
