@@ -515,7 +515,7 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
     place
         .run(&["show", "other.txt"])
         .with_code(3)
-        .says("if one of these printed it, name that tool with --tool: google-benchmark,");
+        .says("name that tool with --tool: google-benchmark,");
     for (arguments, code) in all {
         place
             .run(arguments)

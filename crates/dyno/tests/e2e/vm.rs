@@ -269,7 +269,7 @@ fn a_testbed_without_shared_memory_says_so() {
     let sleeps = self::place(TESTBED).run(&arguments(&["--stack", "floor-futex"]));
     said(
         &sleeps.with_code(3),
-        "sleeps on a futex (wait block), which works only within one machine",
+        "which works only within one machine",
     );
     let place = self::place(&format!("shared_memory = \"48 MiB\"\n{TESTBED}"));
     let refused = place.run(&arguments(&stack)).with_code(3);
