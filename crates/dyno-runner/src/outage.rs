@@ -40,7 +40,7 @@ pub(crate) fn fill(record: &mut TrialRecord, mut seen: Seen<'_>) -> Result<(), F
     let origins: Vec<&Channel> = origins.filter(|c| c.carries_on.is_none()).collect();
     // Where one of several senders is gone for good, nobody waits for its messages.
     let lives = |c: &&Channel| !gone.contains(&c.writer);
-    let origins = match origins.iter().any(|c| lives(c)) {
+    let origins = match origins.iter().any(lives) {
         true => origins.into_iter().filter(lives).collect(),
         false => origins,
     };
@@ -142,7 +142,12 @@ impl Way {
         };
         let last = sent.keys().chain(&refused).max();
         let tried = last.map_or(0, |last| usize::try_from(*last).unwrap_or(usize::MAX));
-        let tried = tried.saturating_add(1).min(dues.len());
+        // One that was struck, or is gone, did not come to its messages by the fault.
+        let is_struck = gone.contains(&channel.writer) || seen.struck.contains(&channel.writer);
+        let tried = match is_struck {
+            true => dues.len(),
+            false => tried.saturating_add(1).min(dues.len()),
+        };
         let dues = Rc::new(dues);
         let receivers = seen.graph.receivers(channel.id).iter();
         for receiver in receivers.filter(|r| !gone.contains(r)) {

@@ -211,10 +211,7 @@ fn ctrl_c_ends_the_case_and_leaves_nothing() {
         })
     });
     running.signal(libc::SIGINT);
-    running
-        .end()
-        .with_code(130)
-        .says("interrupted, 1 not run");
+    running.end().with_code(130).says("interrupted, 1 not run");
     assert!(!is_alive(case));
     assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
 }

@@ -255,7 +255,11 @@ fn what_cannot_be_repeated_is_refused_in_one_sentence_and_nothing_is_written() {
         );
         assert!(!place.path("new").exists() && !place.path("runs").exists());
     };
-    refused(&["--like", "old"], 2, "old was measured by an older Dyno, which did not store the texts of suite");
+    refused(
+        &["--like", "old"],
+        2,
+        "old was measured by an older Dyno, which did not store the texts of suite",
+    );
     refused(
         &["--like", "tmp"],
         5,

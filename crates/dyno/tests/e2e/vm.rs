@@ -267,10 +267,7 @@ fn a_testbed_without_shared_memory_says_so() {
     said(&refused, "the testbed says `shared_memory = \"none\"`");
     // Whoever sleeps cannot be woken from another machine.
     let sleeps = self::place(TESTBED).run(&arguments(&["--stack", "floor-futex"]));
-    said(
-        &sleeps.with_code(3),
-        "which works only within one machine",
-    );
+    said(&sleeps.with_code(3), "which works only within one machine");
     let place = self::place(&format!("shared_memory = \"48 MiB\"\n{TESTBED}"));
     let refused = place.run(&arguments(&stack)).with_code(3);
     said(&refused, "a power of two");
