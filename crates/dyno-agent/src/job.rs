@@ -376,7 +376,7 @@ impl Job {
     }
 
     /// Moves the participant's own thread onto its CPU, now that its library has made its threads, which
-    /// stay where [`prepare`](Job::prepare) let them: beside a thread that spins, not under it. The first
+    /// stay where their preparation let them: beside a thread that spins, not under it. The first
     /// message has no time for that.
     fn move_to_own_cpu(&self) -> Result<(), Failure> {
         let participant = &self.participant;
