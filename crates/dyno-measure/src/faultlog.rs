@@ -5,7 +5,7 @@
 //!
 //! | words | content |
 //! |---|---|
-//! | 0 | [`MAGIC`] |
+//! | 0 | `MAGIC` |
 //! | 1 | participant (lowest 16 bits), generation (next 16 bits) |
 //! | 2 | capacity in events |
 //! | 3 | events that were pushed, those without room among them |
