@@ -103,6 +103,7 @@ fn a_guest_is_a_host_and_what_it_says_is_called_emulated() {
         assert!(count(e, "received") > 0, "{e:#}");
     }
     assert_eq!(count(on_stack(&shown, "tcp"), "lost"), 0);
+    let mut grew = false;
     for trial in records(&place) {
         let [monitor, within] = ["monitor of inside", "within inside"].map(|label| {
             let all = trial["cost"]["memory"].as_array().unwrap();
@@ -116,9 +117,11 @@ fn a_guest_is_a_host_and_what_it_says_is_called_emulated() {
             "{within:?}"
         );
         assert!(monitor.iter().all(|bytes| *bytes > 0), "{monitor:?}");
-        // An agent is at work in it.
-        assert!(within[1] > within[0], "{within:?}");
+        // An agent takes some, be it what the one before it gave back: the kernel does not count a CPU's free pages as available.
+        assert!(within[1] >= within[0], "{within:?}");
+        grew |= within[1] > within[0];
     }
+    assert!(grew, "an agent is at work in it");
     let emulated = &shown["run"]["environment"]["emulated"];
     assert_eq!(emulated, "inside by QEMU's TCG");
     for format in ["csv", "markdown", "openmetrics", "junit"] {
