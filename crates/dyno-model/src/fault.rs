@@ -69,7 +69,7 @@ impl FaultKind {
             FaultKind::Restart => info("restart", "killed and restarted after", On::Process, true),
             FaultKind::Stop => info("stop", "stopped for", On::Process, true),
             FaultKind::Freeze => info("freeze", "frozen for", On::Host, true),
-            FaultKind::LinkDown => info("link-down", "unplugged for", On::Link, true),
+            FaultKind::LinkDown => info("link-down", "without a link for", On::Link, true),
             FaultKind::Blackout => info("blackout", "cut off without a sign for", On::Link, true),
             FaultKind::Loss => info("loss", "on a lossy link for", On::Link, true),
         }
@@ -81,7 +81,7 @@ impl FaultKind {
 pub struct FaultInfo {
     /// In suites and JSON.
     pub name: &'static str,
-    /// What was done to whom it struck, in a sentence before its time: `unplugged for`.
+    /// What was done to whom it struck, in a sentence before its time: `without a link for`.
     pub done: &'static str,
     /// What it strikes.
     pub on: On,
@@ -175,7 +175,7 @@ fn is_both(way: &Way) -> bool {
     *way == Way::Both
 }
 
-/// Such as `receiver unplugged for 1 s`, without when.
+/// Such as `receiver without a link for 1 s`, without when.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.what.info();
@@ -294,7 +294,7 @@ pub struct Detection {
 /// *proof* is the longer of [`Outage::PROOF_PERIODS`] periods of the stream and [`Outage::PROOF`].
 ///
 /// An end is *deaf* where nothing newer came for good: no message that was sent after the fault's end arrived newer, or all
-/// messages are missing that the sender tried to send in the last part of the window, which is as long as the proof or longer. At a deaf end silence, recovery and steady state are infinite, whatever came in between.
+/// messages are missing that were due in the last part of the window, which is as long as the proof or longer. At a deaf end silence, recovery and steady state are infinite, whatever came in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
     /// The channel.

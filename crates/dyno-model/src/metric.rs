@@ -269,7 +269,7 @@ metrics! {
         of_faults: true,
         compares_its_tail: true,
     }
-    Detection = "detection_ns", "From the begin of a fault until the library first told of it at an end that it did not strike; infinite where it never told." {
+    Detection = "detection_ns", "From the begin of a fault until the library first told of it at an end whose process it did not strike; infinite where it never told." {
         short: "detection",
         title: "detection",
         gist: "from the begin of the fault until the library tells of it",

@@ -56,7 +56,7 @@ pub(crate) fn origin(run: &RunSummary) -> String {
     }
     parts.push(run.trials.progress());
     if !run.more.is_empty() {
-        let added: u32 = run.more.iter().map(|more| more.trials).sum();
+        let added: u64 = run.more.iter().map(|more| u64::from(more.trials)).sum();
         parts.push(format!("{added} trials of each experiment added later"));
     }
     parts.join(" · ")

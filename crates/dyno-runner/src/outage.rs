@@ -140,21 +140,13 @@ impl Way {
             late,
             ends: Vec::new(),
         };
-        let last = sent.keys().chain(&refused).max();
-        let tried = last.map_or(0, |last| usize::try_from(*last).unwrap_or(usize::MAX));
-        // One that was struck, or is gone, did not come to its messages by the fault.
-        let is_struck = gone.contains(&channel.writer) || seen.struck.contains(&channel.writer);
-        let tried = match is_struck {
-            true => dues.len(),
-            false => tried.saturating_add(1).min(dues.len()),
-        };
         let dues = Rc::new(dues);
         let receivers = seen.graph.receivers(channel.id).iter();
         for receiver in receivers.filter(|r| !gone.contains(r)) {
             let events = of_end(by_end, channel.id, *receiver);
             let (arrivals, damaged) = arrivals(events, seen.window[0], &dues)?;
             let id = (channel.id, *receiver);
-            let end = End::new(seen, id, (dues.clone(), tried), arrivals, damaged);
+            let end = End::new(seen, id, dues.clone(), arrivals, damaged);
             way.ends.push(end);
         }
         Ok(way)

@@ -8,9 +8,9 @@ use dyno_model::*;
 
 const MS: f64 = 1e6;
 
-/// A stream at 1 kHz whose receiver is unplugged for a second.
+/// A stream at 1 kHz whose receiver is without a link for a second.
 pub fn unplugged(e: &mut Experiment) {
-    e.name = "unplugged".into();
+    e.name = "link-down".into();
     e.workload = Workload::Stream {
         rate: RateHz::new(1e3).unwrap(),
         arrivals: Arrivals::Fixed,

@@ -326,17 +326,17 @@ fn the_short_outage_has_twenty_trials_of_three_faults() {
         .filter(|e| e.trials == 20)
         .map(|e| e.name.as_str())
         .collect();
-    let three = ["receiver-restarted", "sender-restarted", "unplugged"];
+    let three = ["receiver-restarted", "sender-restarted", "link-down"];
     assert_eq!(often, BTreeSet::from(three));
     assert!(plan.experiments.iter().all(|e| e.faults.len() == 1));
     // A part of the suite is planned though some of its stacks can do nothing of it.
-    request.experiments = Some(vec!["unplugged".into()]);
+    request.experiments = Some(vec!["link-down".into()]);
     let part = dyno_plan::plan(&Catalog::builtin(), &request, &adapters(), &facts()).unwrap();
     assert!(part.experiments.iter().all(|e| e.stack == "tcp"));
     assert!(part.refused.iter().any(|r| r.stack == "iceoryx2"));
     // Both sides of a link are apart, and what strikes processes needs no network.
     for e in &plan.experiments {
-        let is_of_link = ["unplugged", "blackout"].contains(&e.name.as_str());
+        let is_of_link = ["link-down", "blackout"].contains(&e.name.as_str());
         let apart = e.placement == Placement::Host;
         assert_eq!(apart, is_of_link, "{} on {}", e.name, e.stack);
     }

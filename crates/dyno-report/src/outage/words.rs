@@ -6,7 +6,7 @@ use dyno_model::fault::{FaultKind, Target};
 use dyno_model::{Fault, Metric};
 use dyno_stats::Quantile;
 
-/// `after the receiver was unplugged for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
+/// `after the receiver was without a link for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
 /// (median; the longest took 1.30 s)`. `named`: what the stack is called here. `None` where no trial counts or failed, and for a control.
 pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
     let all = e.trials.counted + e.trials.failed;
@@ -81,7 +81,7 @@ fn median(recovery: &MetricSummary, all: u64) -> (String, String) {
     }
 }
 
-/// `the receiver was unplugged for 1 s, then the daemon was killed`.
+/// `the receiver was without a link for 1 s, then the daemon was killed`.
 fn events(outage: &OutageSummary) -> String {
     let all: Vec<String> = outage.faults.iter().map(event).collect();
     all.join(", then ")

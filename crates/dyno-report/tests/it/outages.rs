@@ -74,7 +74,7 @@ fn json_has_counts_and_causes() {
     let text = shown(Format::Json, None);
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let zenoh = &json["experiments"][1];
-    assert_eq!(zenoh["fault"], "receiver unplugged for 1.00 s");
+    assert_eq!(zenoh["fault"], "receiver without a link for 1.00 s");
     assert_eq!(zenoh["headline"], "recovery_ns");
     insta::assert_snapshot!(
         "outages_json",
@@ -93,7 +93,7 @@ fn csv_has_the_fault_and_the_deaf_trials() {
     assert!(!zenoh.is_empty());
     for line in zenoh {
         let found = places.map(|at| line[at]);
-        assert_eq!(found, ["receiver unplugged for 1.00 s", "1", "0"]);
+        assert_eq!(found, ["receiver without a link for 1.00 s", "1", "0"]);
     }
 }
 

@@ -22,8 +22,6 @@ pub(super) struct End {
     window: [Nanos; 2],
     /// When its messages were due, by their places in the schedule.
     dues: Rc<Vec<Nanos>>,
-    /// The place behind the last message that its sender tried to send.
-    tried: usize,
     /// In order of time, copies included.
     arrivals: Vec<Arrival>,
     /// By place: the first arrival of each message, and how often it arrived.
@@ -61,11 +59,11 @@ impl Before {
 }
 
 impl End {
-    /// `arrivals` in order of time, at places that `dues` has; `tried` is at most their number.
+    /// `arrivals` in order of time, at places that `dues` has.
     pub(super) fn new(
         seen: &Seen<'_>,
         (channel, receiver): (u16, u16),
-        (dues, tried): (Rc<Vec<Nanos>>, usize),
+        dues: Rc<Vec<Nanos>>,
         arrivals: Vec<Arrival>,
         damaged: u64,
     ) -> Self {
@@ -105,7 +103,6 @@ impl End {
             flow,
             window: seen.window,
             dues,
-            tried,
             arrivals,
             messages,
             newer,
@@ -216,8 +213,8 @@ impl End {
 
     /// When the first newer message arrived that tells of recovery; `None`: the end is deaf.
     fn recovered(&self, span: &Span) -> Option<Nanos> {
-        // A message that its sender never came to is missing without the library's doing.
-        let missing = self.dues[..self.tried].get(self.after_newest());
+        // Also those that the sender never came to: whether its library held it in a send or the host held it up, nobody knows.
+        let missing = self.dues.get(self.after_newest());
         if missing.is_some_and(|due| self.window[1].saturating_sub(*due) >= span.proof) {
             return None;
         }
