@@ -348,7 +348,7 @@ test('a large page carries its data compressed; a browser that cannot unpack it 
     delete window.DecompressionStream;
   });
   await old.goto(address('two'));
-  await expect(old.getByRole('alert')).toContainText('cannot unpack it');
+  await expect(old.getByRole('alert')).toContainText('too old to unpack it');
   await expect(old.locator('#answers table').first()).toBeVisible();
   await old.close();
 });
