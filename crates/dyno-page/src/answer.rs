@@ -78,13 +78,21 @@ pub(crate) enum Standing {
 }
 
 pub(crate) struct Entry<'a> {
-    place: usize,
+    pub(crate) place: usize,
     pub(crate) e: &'a ExperimentSummary,
     pub(crate) name: String,
     pub(crate) standing: Standing,
 }
 
-fn answer(question: &Question<'_>) -> Answer {
+/// The stacks of a question, best first.
+pub(crate) struct Ranked<'a> {
+    pub(crate) entries: Vec<Entry<'a>>,
+    /// The places of the best one and of those that cannot be told from it.
+    pub(crate) best: Vec<usize>,
+    pub(crate) metric: Metric,
+}
+
+pub(crate) fn ranked<'a>(question: &Question<'a>) -> Ranked<'a> {
     let all = &question.experiments;
     let mut recorded = all
         .iter()
@@ -92,13 +100,26 @@ fn answer(question: &Question<'_>) -> Answer {
         .filter(|e| e.headline_metric().is_some());
     let first = recorded.next().or(all.first().map(|(_, e)| *e));
     let metric = first.map_or(Metric::Rtt, ExperimentSummary::headline);
-    let mut entries: Vec<Entry<'_>> = all
+    let mut entries: Vec<Entry<'a>> = all
         .iter()
         .map(|(place, e)| Entry::new(*place, e, metric, question.mixes_waits))
         .collect();
     // Equal values keep the plan's order.
     entries.sort_by(|a, b| a.rank().cmp(&b.rank()).then(a.p50().total_cmp(&b.p50())));
     let best = best(&entries);
+    Ranked {
+        entries,
+        best,
+        metric,
+    }
+}
+
+fn answer(question: &Question<'_>) -> Answer {
+    let Ranked {
+        entries,
+        best,
+        metric,
+    } = ranked(question);
     let (named, others): (Vec<_>, Vec<_>) = entries.iter().partition(|x| best.contains(&x.place));
     let rows = match named.is_empty() {
         true => entries.iter().take(1).map(Entry::row).collect(),

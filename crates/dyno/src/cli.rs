@@ -214,6 +214,10 @@ pub(crate) struct RunArgs {
     /// Number of trials of each experiment, instead of the suite's.
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<u32>,
+    /// Fit the number of trials into this time, such as '5 min': every experiment gets the same number. Repeats of
+    /// disturbed trials come on top.
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["trials", "precision", "search", "shard"])]
+    pub(crate) budget: Option<Nanos>,
     /// Add trials until both ends of the interval are within this share of the value, such as 5%.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
@@ -275,7 +279,7 @@ pub(crate) struct RunArgs {
     pub(crate) out: Option<PathBuf>,
     /// Finish the interrupted run in this directory (or `latest`); with --more, go on with a finished one.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "stack", "experiment", "testbed", "trials", "settings", "seed", "shard", "precision", "precision_of",
+        "stack", "experiment", "testbed", "trials", "budget", "settings", "seed", "shard", "precision", "precision_of",
         "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,

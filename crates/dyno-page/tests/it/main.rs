@@ -1,6 +1,7 @@
 //! The page's data and the page itself, of synthetic runs and of stored ones.
 
 mod answers;
+mod brief;
 mod data;
 mod golden;
 mod hostile;

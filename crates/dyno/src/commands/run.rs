@@ -21,6 +21,7 @@ use crate::terminal;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;
+use dyno_model::Request;
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
 use dyno_report::Format;
@@ -107,7 +108,16 @@ fn prepare(
     let adapters = dyno_runner::describe_adapters(agent).map_err(Failure::with(Code::Error))?;
     let (catalog, mut request) = request(args, seed())?;
     let facts = host_facts(&catalog);
-    let mut plan = dyno_plan::plan(&catalog, &request, &adapters, &facts).map_err(exit::of_plan)?;
+    let planned =
+        |request: &_| dyno_plan::plan(&catalog, request, &adapters, &facts).map_err(exit::of_plan);
+    if let Some(budget) = args.budget {
+        let one = Request {
+            trials: Some(1),
+            ..request.clone()
+        };
+        request.trials = Some(dry::trials_within(budget, &planned(&one)?)?);
+    }
+    let mut plan = planned(&request)?;
     if let Some(Part { index, count }) = args.shard {
         let part = dyno_plan::shard(&plan, index, count).map_err(Failure::with(Code::Plan))?;
         plan.shard = Some(part);

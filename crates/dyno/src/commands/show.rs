@@ -8,8 +8,9 @@ use crate::exit::{Code, Failure, Result};
 use crate::output;
 use crate::terminal;
 use dyno_judge::ImportSheet;
+use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
-use dyno_report::{Columns, Format, Notes, RenderOptions, SummaryOptions};
+use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use dyno_store::Shown;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -132,7 +133,8 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
         requirements::judge(&run, &mut summary)?;
     }
     let with_capacities = |format| -> Result<String> {
-        let mut text = dyno_report::render(&summary, format, options);
+        let mut text = answers(&run, &summary, format, options);
+        text.push_str(&dyno_report::render(&summary, format, options));
         if let Some(found) = search::of(&run)? {
             text.push('\n');
             text.push_str(&found.render(format, options));
@@ -234,7 +236,22 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
         FormatArg::Json => Format::Json,
         FormatArg::Csv => Format::Csv,
     };
-    terminal::print(&dyno_report::render(&summary, format, &render_options()))
+    let options = render_options();
+    let answers = answers(run, &summary, format, &options);
+    let table = dyno_report::render(&summary, format, &options);
+    terminal::print(&format!("{answers}{table}"))
+}
+
+/// The answers that stand above the table of stacks, with a blank line below; of a study its own table is the answer.
+fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions) -> String {
+    if format != Format::Table || run.manifest.plan.table != TableKind::Stacks {
+        return String::new();
+    }
+    let lines = dyno_page::brief(summary, &run.manifest, options.width, options.sparklines);
+    match lines.is_empty() {
+        true => lines,
+        false => format!("{lines}\n"),
+    }
 }
 
 /// How text for people is laid out on this standard output.

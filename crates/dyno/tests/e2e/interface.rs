@@ -210,6 +210,59 @@ fn a_dry_run_plans_and_writes_nothing() {
 }
 
 #[test]
+fn a_budget_sets_the_number_of_trials_and_one_that_is_too_small_names_a_larger() {
+    let place = Place::new();
+    place.round_trips("tiny", "trials = 2\nwindow = \"200 ms\"", &["pipe"]);
+    let planned = |budget: &str| {
+        let run = place.run(&["run", "tiny", "--dry-run", "--budget", budget]);
+        let text = run.with_code(0).stdout.clone();
+        let (trials, _) = text.split_once(" trials of ").unwrap();
+        trials.parse::<u32>().unwrap()
+    };
+    let (one, two) = (planned("1 min"), planned("2 min"));
+    assert!(one > 20 && two.abs_diff(2 * one) <= one / 4, "{one} {two}");
+    place
+        .run(&["run", "tiny", "--dry-run", "--budget", "100 ms"])
+        .with_code(2)
+        .says("--stack");
+    place
+        .run(&["run", "tiny", "--budget", "1 min", "--trials", "3"])
+        .with_code(2)
+        .says("cannot be used with");
+}
+
+#[test]
+fn a_table_of_stacks_begins_with_the_answers() {
+    let place = Place::new();
+    place.round_trips("tiny", "trials = 3\nround_trips = 200", &["pipe", "tcp"]);
+    let run = place
+        .run(&["run", "tiny", "--out", "out"])
+        .with_code(0)
+        .stdout
+        .clone();
+    let shown = place.run(&["show", "out"]).with_code(0).stdout.clone();
+    for text in [run, shown] {
+        let (answers, table) = text.split_once("\n\n").unwrap();
+        assert!(answers.starts_with("Fastest by p50"), "{text}");
+        assert!(
+            answers.contains("p50 round trip") && answers.contains("pipe"),
+            "{text}"
+        );
+        assert!(
+            answers.lines().last().unwrap().starts_with("How sure: "),
+            "{text}"
+        );
+        assert!(table.contains("floor-"), "{text}");
+    }
+    let json = place
+        .run(&["show", "out", "--format", "json"])
+        .with_code(0)
+        .stdout
+        .clone();
+    assert!(json.starts_with('{'), "{json}");
+}
+
+#[test]
 fn the_last_run_is_found_and_printed_in_every_format() {
     let place = Place::new();
     place.round_trips("tiny", "trials = 2\nround_trips = 50", &["pipe"]);

@@ -1,9 +1,35 @@
 //! `dyno run --dry-run`: the plan for people.
 
+use crate::exit::{Code, Failure, Result};
 use crate::progress::{counted, minutes};
 use dyno_model::plan::Refusal;
 use dyno_model::{Nanos, Plan};
-use dyno_report::clean;
+use dyno_report::{LEAST_TRIALS, clean};
+
+/// How long the trials of a plan take, without repeats.
+fn time_of(plan: &Plan) -> Nanos {
+    let times = plan.here().map(|e| plan.nominal_time(e).0);
+    Nanos(times.fold(0, u64::saturating_add))
+}
+
+/// How many trials of each experiment fit into `budget`, where a plan of one trial each is `one`.
+pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
+    let round = time_of(one);
+    let fit = budget.0 / round.0.max(1);
+    if fit < LEAST_TRIALS as u64 {
+        let least = Nanos(round.0.saturating_mul(LEAST_TRIALS as u64));
+        return Err(Failure::message(
+            Code::Usage,
+            format!(
+                "--budget: one trial of each experiment takes about {}, and an interval needs {LEAST_TRIALS} of them: \
+                 ask for {} or more, or for less to measure (--stack, --experiment, --set window='300 ms')",
+                minutes(round.into()),
+                minutes(least.into())
+            ),
+        ));
+    }
+    Ok(u32::try_from(fit).unwrap_or(u32::MAX))
+}
 
 /// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
 pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
@@ -13,12 +39,10 @@ pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
         Some(part) => format!("{part}, {} of {of}", part.experiments.len()),
         None => of,
     };
-    let time = plan.here().map(|e| plan.nominal_time(e).0);
-    let time = Nanos(time.fold(0, u64::saturating_add));
     let mut lines = vec![format!(
         "{} of {experiments}, about {}",
         counted(plan.trial_count(), "trial"),
-        minutes(time.into())
+        minutes(time_of(plan).into())
     )];
     if plan.repeats > 0 {
         lines.push(format!(

@@ -1,0 +1,108 @@
+//! The answers in a few lines: what they name, that they fit, and that they call nothing best that does not deliver.
+
+use crate::common::{self, Builder, summary};
+use dyno_model::Metric::Rtt;
+use dyno_model::Wait;
+use dyno_model::plan::TableKind;
+use dyno_model::record::{FailureKind, Run};
+
+fn builder() -> Builder {
+    Builder::new("test", "what is said", TableKind::Stacks)
+}
+
+fn lines(run: &Run, width: Option<usize>, bars: bool) -> Vec<String> {
+    let text = dyno_page::brief(&summary(run), &run.manifest, width, bars);
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn each_question_has_a_line_with_the_best_stack_its_equals_and_the_slowest() {
+    let mut b = builder();
+    for (wait, stacks) in [
+        (
+            Wait::Block,
+            [
+                ("pipe", 10_000.0),
+                ("uds-stream", 10_050.0),
+                ("tcp", 30_000.0),
+            ],
+        ),
+        (
+            Wait::Spin,
+            [
+                ("udp", 5_000.0),
+                ("iceoryx2", 1_000.0),
+                ("floor-spin", 500.0),
+            ],
+        ),
+    ] {
+        for (stack, p50) in stacks {
+            let id = b.experiment(stack, |e| e.wait = wait);
+            b.trials(id, &[(Rtt, p50, 1_000, 0)]);
+        }
+    }
+    let all = lines(&b.build(), Some(100), false);
+    assert_eq!(all.len(), 4, "{all:#?}");
+    assert_eq!(all[0], "Fastest by p50 round trip (95 % intervals):");
+    let [block, spin] = [&all[1], &all[2]];
+    for wanted in ["block", "pipe or uds-stream 10", "slowest tcp × 3.0"] {
+        assert!(block.contains(wanted), "{wanted}: {block}");
+    }
+    // A yardstick is never the best.
+    for wanted in ["spin", "iceoryx2 1.0", "slowest udp × 5.0"] {
+        assert!(spin.contains(wanted), "{wanted}: {spin}");
+    }
+    assert!(all[3].starts_with("How sure: "), "{all:#?}");
+}
+
+#[test]
+fn stacks_that_may_be_as_fast_are_said_in_the_narrowest_line() {
+    let mut b = builder();
+    for stack in ["pipe", "uds-stream", "tcp", "udp"] {
+        let id = b.experiment(stack, |_| {});
+        b.trials(id, &[(Rtt, 10_000.0, 1_000, 0)]);
+    }
+    let run = b.build();
+    assert!(
+        lines(&run, Some(40), true)[1..]
+            .iter()
+            .any(|l| l.contains(" or 3 more ")),
+        "{run:#?}"
+    );
+    assert!(
+        lines(&run, Some(120), true)[1].contains(" or 1 more "),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn a_stack_that_fails_is_not_the_best_and_is_named() {
+    let mut b = builder();
+    let slow = b.experiment("tcp", |_| {});
+    b.trials(slow, &[(Rtt, 20_000.0, 1_000, 0)]);
+    let fast = b.experiment("pipe", |_| {});
+    b.trials(fast, &[(Rtt, 10_000.0, 1_000, 0)]);
+    b.failed(fast, FailureKind::Crash, "measure", "it ended", &[]);
+    let all = lines(&b.build(), None, false);
+    assert!(all[1].contains("tcp 20"), "{all:#?}");
+    assert!(all[1].contains("with failed trials: pipe"), "{all:#?}");
+}
+
+#[test]
+fn every_run_has_at_most_eight_lines_that_fit() {
+    for (name, run) in common::all() {
+        for width in [40, 80, 120] {
+            let all = lines(&run, Some(width), true);
+            let most = if width == 40 { 12 } else { 9 };
+            assert!(all.len() <= most, "{name} at {width}: {all:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_of_floors_alone_says_nothing() {
+    let mut b = builder();
+    let floor = b.experiment("floor-spin", |_| {});
+    b.trials(floor, &[(Rtt, 500.0, 1_000, 0)]);
+    assert_eq!(lines(&b.build(), None, true), Vec::<String>::new());
+}
