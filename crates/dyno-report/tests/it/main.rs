@@ -20,6 +20,7 @@ mod signals;
 mod slow;
 mod sodev;
 mod starts;
+mod studies;
 mod summary;
 mod width;
 
