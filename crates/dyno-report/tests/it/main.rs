@@ -21,6 +21,7 @@ mod slow;
 mod sodev;
 mod starts;
 mod studies;
+mod study_files;
 mod summary;
 mod width;
 
