@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dyno-stats", &["dyno-model"]),
     ("dyno-store", &["dyno-model"]),
     ("dyno-toml", &[]),
-    ("dyno-report", &["dyno-model", "dyno-stats"]),
+    ("dyno-report", &["dyno-model", "dyno-stats", "dyno-toml"]),
     (
         "dyno-judge",
         &[

@@ -24,7 +24,7 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-measure", 7),
     ("dyno-model", 5),
     ("dyno-page", 2),
-    ("dyno-report", 5),
+    ("dyno-report", 3),
     ("dyno-runner", 21),
     ("dyno-stats", 3),
     ("dyno-store", 7),

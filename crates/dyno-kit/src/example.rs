@@ -235,6 +235,7 @@ fn origin() -> Origin {
             "udp".into(),
             text("built-in stacks/udp.toml", "adapter = \"udp\"\n"),
         )]),
+        study: None,
     }
 }
 

@@ -84,6 +84,9 @@ pub struct Origin {
     pub testbed: Text,
     /// Every stack that the plan has or refuses, by name.
     pub stacks: BTreeMap<String, Text>,
+    /// The study file that the suite names as its table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<Text>,
 }
 
 /// A program or shared library that a run executed.

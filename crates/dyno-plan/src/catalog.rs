@@ -1,9 +1,10 @@
 //! The texts of all suites, stacks and testbeds: those built in, and those that the caller read.
 
 use dyno_model::origin::{Origin, Text};
-use dyno_toml::{Place, Problem, Source, suggest};
+use dyno_toml::{Place, Problem, Source, Value, parse_what_can_be, suggest};
 use miette::NamedSource;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Texts by name.
@@ -15,6 +16,8 @@ pub struct Catalog {
     pub(crate) suites: Texts,
     pub(crate) stacks: Texts,
     pub(crate) testbeds: Texts,
+    /// By the path that the suite has as its `table`.
+    pub(crate) studies: Texts,
     pub(crate) adapter_places: Option<fn(&str) -> String>,
 }
 
@@ -57,6 +60,23 @@ impl Catalog {
         insert(&mut self.testbeds, name, path, text);
     }
 
+    /// Adds a study file under the path that a suite has as its `table`; `path` stands in messages.
+    pub fn add_study(&mut self, written: &str, path: &str, text: impl Into<String>) {
+        insert(&mut self.studies, written, path, text);
+    }
+
+    /// The study file that a suite names as its `table`: as written, and its path, which is relative to the suite's file. `None`
+    /// where the suite names none, or cannot be read.
+    pub fn study_of(&self, suite: &str) -> Option<(String, PathBuf)> {
+        let source = self.suites.get(suite)?;
+        let (table, _) = parse_what_can_be(source);
+        let Value::Text(written) = &table.get("table")?.value else {
+            return None;
+        };
+        let folder = Path::new(source.name()).parent()?;
+        is_study(written).then(|| (written.clone(), folder.join(written)))
+    }
+
     /// How to name the places where an adapter's library is looked for, which a message on a missing one says.
     pub fn set_adapter_places(&mut self, places: fn(&str) -> String) {
         self.adapter_places = Some(places);
@@ -70,6 +90,11 @@ impl Catalog {
         catalog.add_suite(&origin.request.suite, path, text);
         let Text { path, text } = &origin.testbed;
         catalog.add_testbed(&origin.request.testbed, path, text);
+        if let (Some((written, _)), Some(study)) =
+            (catalog.study_of(&origin.request.suite), &origin.study)
+        {
+            catalog.add_study(&written, &study.path, study.text.as_str());
+        }
         for (name, Text { path, text }) in &origin.stacks {
             catalog.add_stack(name, path, text);
         }
@@ -94,6 +119,11 @@ impl Catalog {
             .get(name)
             .ok_or_else(|| unknown("stack", name, &self.stacks, at))
     }
+}
+
+/// Whether a `table` is the path of a study file.
+pub(crate) fn is_study(table: &str) -> bool {
+    table.ends_with(".toml")
 }
 
 fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {

@@ -101,6 +101,10 @@ impl Catalog {
             request: request.clone(),
             suite: text(self.suite(&request.suite)?),
             testbed: text(self.testbed(&request.testbed)?),
+            study: self.study_of(&request.suite).and_then(|(written, _)| {
+                let source = self.studies.get(&written)?;
+                Some(text(source))
+            }),
             stacks: names
                 .into_iter()
                 .filter_map(|name| {

@@ -126,7 +126,7 @@ impl<'a> Asked<'a> {
             testbed.and_then(|text| testbed::read(&request.testbed, text, &of_testbed, problems));
         let suite = catalog.suite(&request.suite);
         let suite = suite.map_err(|problem| problems.push(problem)).ok();
-        let suite = suite.and_then(|text| suite::read(text, of_suite, problems));
+        let suite = suite.and_then(|text| suite::read(text, &catalog.studies, of_suite, problems));
         let suite = suite.map(|suite| Suite {
             experiments: select::experiments(
                 suite.experiments,

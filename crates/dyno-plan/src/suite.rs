@@ -1,6 +1,7 @@
 //! Suite files: from TOML to experiments whose settings are read and located, but not yet
 //! multiplied out.
 
+use crate::catalog::{Texts, is_study};
 use crate::fault;
 use crate::flow;
 use crate::overrides::Override;
@@ -33,9 +34,10 @@ const SUITE_KEYS: &[&str] = &[
     "experiment",
 ];
 
-/// Reads a suite; mistakes go to `problems`.
+/// Reads a suite, whose table may be one of the `studies`; mistakes go to `problems`.
 pub(crate) fn read(
     source: &Source,
+    studies: &Texts,
     overrides: Vec<Override>,
     problems: &mut Problems,
 ) -> Option<Suite> {
@@ -83,14 +85,14 @@ pub(crate) fn read(
     }
     Some(Suite {
         title,
-        table: table_kind(&table, problems),
+        table: table_kind(&table, studies, problems),
         defaults,
         overrides: settings,
         experiments,
     })
 }
 
-fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
+fn table_kind(table: &Table, studies: &Texts, problems: &mut Problems) -> TableKind {
     let Some(node) = table.get("table") else {
         return TableKind::default();
     };
@@ -102,16 +104,26 @@ fn table_kind(table: &Table, problems: &mut Problems) -> TableKind {
         Some("s-core") => TableKind::SCore,
         Some("signals") => TableKind::Signals,
         Some("sodev") => TableKind::Sodev,
+        Some(path) if is_study(path) => {
+            if !studies.contains_key(path) {
+                problems.push(
+                    Problem::at(&node.at, format!("there is no study file {path}"))
+                        .label("no such file")
+                        .help("the path is relative to the folder of the suite's file"),
+                );
+            }
+            TableKind::Stacks
+        }
         Some(other) => {
+            let tables = [
+                "stacks", "iceperf", "rwth", "l4re", "s-core", "signals", "sodev",
+            ];
+            let help = dyno_toml::suggest::instead(other, "tables", tables);
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
                     .label("unknown table")
-                    .help(dyno_toml::suggest::instead(
-                        other,
-                        "tables",
-                        [
-                            "stacks", "iceperf", "rwth", "l4re", "s-core", "signals", "sodev",
-                        ],
+                    .help(format!(
+                        "{help}, or the path of a study file, which ends with .toml"
                     )),
             );
             TableKind::Stacks

@@ -9,9 +9,9 @@ use crate::factors;
 use crate::grid::{Grid, Text};
 use crate::notes;
 use crate::number::{Measured, sig3};
+use crate::page::Page;
 use crate::published::{L4re, Operation, Processor};
 use crate::settings;
-use crate::study::Page;
 use crate::summary::{ExperimentSummary, MetricSummary, Spread, Summary};
 use crate::view::View;
 use dyno_model::probe::Probe;
@@ -65,10 +65,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
     );
     out.list(&title, &flaws.collect::<Vec<_>>());
     let remarks = notes::sections(&view);
-    match markdown {
-        true => crate::markdown::sections(&mut out.lines.text, &remarks),
-        false => out.lines.sections(&remarks),
-    }
+    out.remarks(&remarks);
     out.lines.text
 }
 

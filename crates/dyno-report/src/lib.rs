@@ -45,17 +45,15 @@ mod modes;
 mod notes;
 mod number;
 mod outage;
+mod page;
 mod precision;
 pub mod published;
 mod remark;
 mod rwth;
-mod s_core;
 mod scaling;
 mod settings;
-mod signals;
-mod sodev;
 mod spark;
-mod study;
+pub mod study;
 mod summarise;
 mod summary;
 mod table;
@@ -92,58 +90,90 @@ pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 
 use dyno_model::plan::TableKind;
+use study::Study;
 use view::Kind;
 
 /// The summary as text, ended by a newline (CSV: by CR LF). [`Format::Table`] and
 /// [`Format::Markdown`] show the table that the suite asks for; experiments that it has no row for
 /// follow in a table of stacks.
 pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> String {
-    // A suite that asks for a table and has no row for it gets the one of stacks.
-    let shows = match summary.run.table {
-        TableKind::Stacks => |_: &ExperimentSummary| false,
-        TableKind::Iceperf => iceperf::shows,
-        TableKind::Rwth => rwth::shows,
-        TableKind::L4re => l4re::shows,
-        TableKind::SCore => s_core::shows,
-        TableKind::Signals => signals::shows,
-        TableKind::Sodev => sodev::shows,
-    };
-    let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| match format {
-        Format::Markdown => markdown::render(summary, keep, &options.columns),
-        _ => table::render(summary, keep, options),
-    };
-    // Starts and outages have columns of their own, so they have tables of their own.
-    let stacks = |keep: &dyn Fn(&ExperimentSummary) -> bool| {
-        let of = |kind| move |e: &ExperimentSummary| keep(e) && Kind::of(e) == kind;
-        let has = |kind: &Kind| summary.experiments.iter().any(of(*kind));
-        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(has).collect();
-        match kinds.as_slice() {
-            [] | [_] => one(keep),
-            several => {
-                let tables: Vec<String> = several.iter().map(|kind| one(&of(*kind))).collect();
-                tables.join("\n")
-            }
-        }
-    };
     let markdown = format == Format::Markdown;
-    let mut text = match (format, summary.run.table) {
-        (Format::Json, _) => return json::render(summary),
-        (Format::Csv, _) => return csv::render(summary),
-        _ if !summary.experiments.iter().any(shows) => {
-            return net(stacks(&|_| true), options.color);
-        }
-        (_, TableKind::Rwth) => rwth::render(summary, options.width, markdown),
-        (_, TableKind::L4re) => l4re::render(summary, options.width, markdown),
-        (_, TableKind::SCore) => s_core::render(summary, options.width, markdown),
-        (_, TableKind::Signals) => signals::render(summary, options.width, markdown),
-        (_, TableKind::Sodev) => sodev::render(summary, options.width, markdown),
-        (_, TableKind::Iceperf | TableKind::Stacks) => iceperf::render(summary, options, markdown),
-    };
-    if !summary.experiments.iter().all(shows) {
-        text.push('\n');
-        text.push_str(&stacks(&|e| !shows(e)));
+    match format {
+        Format::Json => return json::render(summary),
+        Format::Csv => return csv::render(summary),
+        Format::Table | Format::Markdown => {}
     }
+    let stacks =
+        |keep: &dyn Fn(&ExperimentSummary) -> bool| stacks(summary, keep, options, markdown);
+    // A suite that asks for a table and has no row for it gets the one of stacks.
+    let with_table = |shows: &dyn Fn(&ExperimentSummary) -> bool, text: &dyn Fn() -> String| {
+        if !summary.experiments.iter().any(shows) {
+            return stacks(&|_| true);
+        }
+        let mut text = text();
+        if !summary.experiments.iter().all(shows) {
+            text.push('\n');
+            text.push_str(&stacks(&|e| !shows(e)));
+        }
+        text
+    };
+    let of_study = |study: &Study| {
+        with_table(&|e| study.has_row(summary, e), &|| {
+            study::render(study, summary, options.width, markdown)
+        })
+    };
+    let text = match (&summary.run.study, summary.run.table) {
+        (Some(own), _) => match study::of_text(&own.path, &own.text) {
+            Ok(study) => of_study(&study),
+            Err(mistakes) => format!(
+                "The tables of the study {} cannot be shown: {mistakes}. It was written for another version of Dyno; the table of stacks follows.\n\n{}",
+                own.path,
+                stacks(&|_| true)
+            ),
+        },
+        (None, TableKind::Stacks) => stacks(&|_| true),
+        (None, TableKind::Iceperf) => with_table(&iceperf::shows, &|| {
+            iceperf::render(summary, options, markdown)
+        }),
+        (None, TableKind::Rwth) => with_table(&rwth::shows, &|| {
+            rwth::render(summary, options.width, markdown)
+        }),
+        (None, TableKind::L4re) => with_table(&l4re::shows, &|| {
+            l4re::render(summary, options.width, markdown)
+        }),
+        (None, table) => match study::built_in(table) {
+            Some(study) => of_study(study),
+            None => stacks(&|_| true),
+        },
+    };
     net(text, options.color)
+}
+
+/// The table of stacks of the experiments that `keep` selects. Starts and outages have columns of their own, so they have tables of
+/// their own.
+fn stacks(
+    summary: &Summary,
+    keep: &dyn Fn(&ExperimentSummary) -> bool,
+    options: &RenderOptions,
+    markdown: bool,
+) -> String {
+    let one = |keep: &dyn Fn(&ExperimentSummary) -> bool| {
+        if markdown {
+            markdown::render(summary, keep, &options.columns)
+        } else {
+            table::render(summary, keep, options)
+        }
+    };
+    let of = |kind| move |e: &ExperimentSummary| keep(e) && Kind::of(e) == kind;
+    let has = |kind: &Kind| summary.experiments.iter().any(of(*kind));
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(has).collect();
+    match kinds.as_slice() {
+        [] | [_] => one(keep),
+        several => {
+            let tables: Vec<String> = several.iter().map(|kind| one(&of(*kind))).collect();
+            tables.join("\n")
+        }
+    }
 }
 
 /// Nothing of the run that a layout overlooked leaves it.

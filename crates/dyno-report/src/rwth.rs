@@ -16,9 +16,9 @@ pub(crate) use lines::shows;
 
 use crate::columns::Columns;
 use crate::notes;
+use crate::page::Page;
 use crate::published::Study;
 use crate::settings;
-use crate::study::Page;
 use crate::summary::Summary;
 use crate::view::View;
 use lines::{Reasons, Table};
@@ -78,10 +78,7 @@ pub(crate) fn render(summary: &Summary, limit: Option<usize>, markdown: bool) ->
                 .any(|said| section.title.starts_with(said))
         })
         .collect();
-    match markdown {
-        true => crate::markdown::sections(&mut out.lines.text, &remarks),
-        false => out.lines.sections(&remarks),
-    }
+    out.remarks(&remarks);
     out.lines.text
 }
 

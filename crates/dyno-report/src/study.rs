@@ -1,77 +1,77 @@
-//! What the tables of studies have in common: titles, tables and lists below each other, for a terminal or as Markdown.
+//! Studies as data: the tables of a published study, or of a user's own, from a file over this small engine.
+//! `docs/reference/study-files.md` describes the files.
+//!
+//! [`Study::read`] finds every mistake of a file at its place; `render` makes text of a study and a run.
 
-use crate::grid::Grid;
-use crate::markdown::escape;
-use crate::table::Lines;
+mod expr;
+mod model;
+mod names;
+mod read;
+mod rows;
+mod scope;
+mod show;
 
-/// The text under construction, for a terminal or as Markdown.
-pub(crate) struct Page {
-    pub(crate) lines: Lines,
-    markdown: bool,
+pub use model::Study;
+pub(crate) use show::render;
+
+use dyno_model::plan::TableKind;
+use dyno_toml::Mistakes;
+use std::sync::LazyLock;
+
+/// The studies that are built in: the table that shows each, its file and its text.
+const BUILT_IN: [(TableKind, &str, &str); 3] = [
+    (
+        TableKind::SCore,
+        "studies/s-core.toml",
+        include_str!("../../../studies/s-core.toml"),
+    ),
+    (
+        TableKind::Signals,
+        "studies/signals.toml",
+        include_str!("../../../studies/signals.toml"),
+    ),
+    (
+        TableKind::Sodev,
+        "studies/sodev.toml",
+        include_str!("../../../studies/sodev.toml"),
+    ),
+];
+
+/// The study whose table it is, where that is data.
+pub(crate) fn built_in(table: TableKind) -> Option<&'static Study> {
+    static ALL: LazyLock<Vec<(TableKind, Study)>> = LazyLock::new(|| {
+        let read = |(table, path, text): (TableKind, &str, &str)| {
+            let study = of_text(path, text).expect("a test reads every built-in study");
+            (table, study)
+        };
+        BUILT_IN.into_iter().map(read).collect()
+    });
+    let found = ALL.iter().find(|(known, _)| *known == table);
+    found.map(|(_, study)| study)
 }
 
-impl Page {
-    /// Nothing yet; with `markdown` the width is ignored.
-    pub(crate) fn new(limit: Option<usize>, markdown: bool) -> Page {
-        Page {
-            lines: Lines {
-                text: String::new(),
-                width: if markdown { None } else { limit },
-            },
-            markdown,
-        }
-    }
+/// A study from the text of a file; `path` stands in messages.
+///
+/// # Errors
+/// The mistakes of the file, each at its place.
+pub fn of_text(path: &str, text: &str) -> Result<Study, Mistakes> {
+    Study::read(&dyno_toml::source(path, text))
+}
 
-    /// What was run, and where.
-    pub(crate) fn head(&mut self, title: &str, origin: &str) {
-        match self.markdown {
-            true => {
-                self.lines.add(&format!("## {}", escape(title)), 0);
-                self.lines.blank();
-                self.lines.add(&escape(origin), 0);
-            }
-            false => {
-                self.lines.add(title, 2);
-                self.lines.add(origin, 2);
-            }
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn title(&mut self, title: &str) {
-        self.lines.blank();
-        match self.markdown {
-            true => {
-                self.lines.add(&format!("### {}", escape(title)), 0);
-                self.lines.blank();
-            }
-            false => self.lines.add(&format!("{title}:"), 2),
-        }
-    }
-
-    /// A titled table; nothing where it has no rows.
-    pub(crate) fn part(&mut self, title: &str, grid: &Grid) {
-        if grid.is_empty() {
-            return;
-        }
-        self.title(title);
-        for line in grid.lines(self.lines.width, self.markdown) {
-            self.lines.text.push_str(&line);
-            self.lines.text.push('\n');
-        }
-    }
-
-    /// A titled list; nothing where it is empty.
-    pub(crate) fn list(&mut self, title: &str, items: &[String]) {
-        if items.is_empty() {
-            return;
-        }
-        self.title(title);
-        for item in items {
-            match self.markdown {
-                true => self
-                    .lines
-                    .add(&format!("- {}", escape(&item.to_string())), 0),
-                false => self.lines.add(&format!("  {}", item), 4),
+    #[test]
+    fn built_in_studies_have_no_mistake() {
+        for (_, path, text) in BUILT_IN {
+            if let Err(mistakes) = of_text(path, text) {
+                let all: Vec<String> = mistakes
+                    .problems()
+                    .iter()
+                    .map(|p| format!("{p} at {:?}: {}", &text[p.span()], p.advice().unwrap_or("")))
+                    .collect();
+                panic!("{path}: {}", all.join("\n"));
             }
         }
     }

@@ -125,6 +125,8 @@ pub struct RunSummary {
     pub has_rated_links: bool,
     /// The table that shows the suite best.
     pub table: TableKind,
+    /// The study that shows it, where the suite has one of its own.
+    pub study: Option<dyno_model::origin::Text>,
     /// The hosts of the testbed by their names.
     pub hosts: Vec<String>,
     /// The virtual machines of the testbed: what each booted, and what joins it to the others.

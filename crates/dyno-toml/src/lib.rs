@@ -8,4 +8,4 @@ pub mod suggest;
 pub use node::{
     Entry, Node, Table, Value, parse, parse_flag_value, parse_what_can_be, unknown_key,
 };
-pub use problem::{Mistakes, Place, Problem, Problems, Source};
+pub use problem::{Mistakes, Place, Problem, Problems, Source, source};

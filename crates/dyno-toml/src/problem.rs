@@ -8,6 +8,11 @@ use std::sync::Arc;
 /// A text and its name.
 pub type Source = Arc<NamedSource<String>>;
 
+/// A TOML text and the name that messages have for it.
+pub fn source(name: &str, text: &str) -> Source {
+    Arc::new(NamedSource::new(name, text.to_owned()).with_language("toml"))
+}
+
 /// A place in a text: a file, or a flag of the command line.
 #[derive(Debug, Clone)]
 pub struct Place {

@@ -58,6 +58,21 @@ pub(crate) fn name_or_file(
     Ok(name)
 }
 
+/// Adds the study file that a suite names as its table. One that is missing is left to the planner, which knows where the suite
+/// names it.
+pub(crate) fn add_study(catalog: &mut Catalog, suite: &str) -> Result<()> {
+    let Some((written, path)) = catalog.study_of(suite).filter(|(_, path)| path.exists()) else {
+        return Ok(());
+    };
+    let (_, path, text) = load(&path)?;
+    dyno_report::study::of_text(&path, &text).map_err(|mistakes| Failure {
+        code: Code::Plan,
+        report: miette::Report::new(mistakes),
+    })?;
+    catalog.add_study(&written, &path, text);
+    Ok(())
+}
+
 fn toml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

@@ -189,7 +189,7 @@ fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
     );
     part.add("bin/dyno", Content::Copy(program.to_owned()), true);
     let root = &metadata.workspace_root;
-    for folder in ["suites", "stacks", "testbeds", "published"] {
+    for folder in ["suites", "stacks", "testbeds", "studies", "published"] {
         part.folder(&Path::new("share/dyno").join(folder), &root.join(folder))?;
     }
     part.add(

@@ -18,4 +18,5 @@ mod refusals;
 mod remote;
 mod search;
 mod shards;
+mod studies;
 mod testbeds;

@@ -2,13 +2,14 @@
 //! `dyno audit` reads as well.
 
 use super::source::{Flaw, PublishedError};
-use serde::Deserialize;
+use dyno_toml::suggest;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The study's tables, and what is known to be wrong with them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PrintedTables {
     /// Its title.
     pub title: String,
@@ -56,22 +57,22 @@ struct TableFile {
 }
 
 impl PrintedTables {
-    /// S-CORE's study, which is built in.
-    pub fn s_core() -> &'static PrintedTables {
-        static STUDY: LazyLock<PrintedTables> = LazyLock::new(|| {
-            PrintedTables::read(include_str!("../../../../published/s-core-2025.toml"))
-                .expect("the file is built in, and a test reads it")
-        });
-        &STUDY
-    }
+    /// The names of those that are built in.
+    pub(crate) const BUILT_IN: [&'static str; 2] = ["s-core-2025", "sodev-2025"];
 
-    /// AGL SoDeV's document, which is built in.
-    pub fn sodev() -> &'static PrintedTables {
-        static STUDY: LazyLock<PrintedTables> = LazyLock::new(|| {
-            PrintedTables::read(include_str!("../../../../published/sodev-2025.toml"))
-                .expect("the file is built in, and a test reads it")
+    /// Those of that name, which are built in.
+    pub(crate) fn built_in(name: &str) -> Option<&'static PrintedTables> {
+        static ALL: LazyLock<[PrintedTables; 2]> = LazyLock::new(|| {
+            [
+                include_str!("../../../../published/s-core-2025.toml"),
+                include_str!("../../../../published/sodev-2025.toml"),
+            ]
+            .map(|text| {
+                PrintedTables::read(text).expect("the files are built in, and a test reads them")
+            })
         });
-        &STUDY
+        let at = Self::BUILT_IN.iter().position(|known| *known == name)?;
+        ALL.get(at)
     }
 
     fn read(text: &str) -> Result<PrintedTables, PublishedError> {
@@ -116,20 +117,59 @@ impl PrintedTables {
     }
 }
 
+/// In a study file: the name of those that are built in, or a study's own.
+impl<'de> Deserialize<'de> for PrintedTables {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Own {
+            title: String,
+            #[serde(default, rename = "where")]
+            place: String,
+            #[serde(default)]
+            flaws: Vec<Flaw>,
+            table: BTreeMap<String, Vec<Vec<String>>>,
+        }
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "write the name of built-in figures, or a table of `title`, `where`, `flaws` and `table`"
+        )]
+        enum Given {
+            Named(String),
+            Own(Own),
+        }
+        match Given::deserialize(deserializer)? {
+            Given::Own(own) => Ok(PrintedTables {
+                title: own.title,
+                place: own.place,
+                flaws: own.flaws,
+                tables: own.table,
+            }),
+            Given::Named(name) => PrintedTables::built_in(&name).cloned().ok_or_else(|| {
+                let known = suggest::instead(&name, "built-in figures", PrintedTables::BUILT_IN);
+                serde::de::Error::custom(format!(
+                    "there are no published figures {name:?}; {known}"
+                ))
+            }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn cells_are_as_printed() {
-        let study = PrintedTables::s_core();
+        let study = PrintedTables::built_in("s-core-2025").unwrap();
         let row = study.row("latency", "Tiny (8B)").unwrap();
         assert_eq!(row[..3], ["50.29 ms", "50.29 ms", "21.1 µs"]);
         let row = study.row("someip-quantiles", "p99").unwrap();
         assert_eq!(row[0], "100.249 ms");
         assert_eq!(study.rows("gw-stage").len(), 5);
         assert!(!study.flaws.is_empty());
-        let study = PrintedTables::sodev();
+        let study = PrintedTables::built_in("sodev-2025").unwrap();
         let row = study.row("vss-rate", "Messages/second (write)").unwrap();
         assert_eq!(row[0], "12,000");
         assert!(!study.flaws.is_empty());

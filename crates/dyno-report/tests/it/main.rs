@@ -20,6 +20,8 @@ mod signals;
 mod slow;
 mod sodev;
 mod starts;
+mod studies;
+mod study_files;
 mod summary;
 mod width;
 

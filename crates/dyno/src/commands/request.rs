@@ -60,6 +60,7 @@ fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
     let suite = files::name_or_file(suite, &mut |name, path, text| {
         catalog.add_suite(name, path, text);
     })?;
+    files::add_study(&mut catalog, &suite)?;
     let testbed = args.testbed.as_deref().unwrap_or(TESTBED);
     let testbed = testbed_of(testbed, &mut catalog)?;
     let request = Request {

@@ -35,6 +35,40 @@ fn the_adapter_in_cpp_passes_conformance_and_is_measured() {
 }
 
 #[test]
+fn a_suite_is_shown_by_the_study_that_it_names_and_stores_it() {
+    let place = Place::new();
+    let folder = examples().display().to_string();
+    place
+        .shell(&format!(
+            "dyno run {folder}/suites/half-trips.toml --stack uds-stream --set window='50 ms' --trials 2 \
+             --repeats 0 --quiet --out run\n\
+             dyno show run\n\
+             dyno run --like run --quiet --out again\n\
+             dyno show again --format markdown"
+        ))
+        .with_code(0)
+        .says("Half trips by payload:")
+        .says("### Half trips by payload")
+        .says("data sheet");
+    let suite = |table: &str| {
+        format!(
+            "title = \"own\"\ntable = \"{table}\"\n[[experiment]]\nname = \"echo\"\nworkload = \"ping-pong\"\n"
+        )
+    };
+    place.file("suite.toml", &suite("missing.toml"));
+    place
+        .run(&["run", "suite.toml", "--dry-run"])
+        .with_code(3)
+        .says("there is no study file missing.toml");
+    place.file("suite.toml", &suite("study.toml"));
+    place.file("study.toml", "shows = [{ stak = \"tcp\" }]\n");
+    place
+        .run(&["run", "suite.toml", "--dry-run"])
+        .with_code(3)
+        .says("did you mean `stack`?");
+}
+
+#[test]
 fn every_example_file_is_read() {
     let place = Place::new();
     let folder = examples().display().to_string();

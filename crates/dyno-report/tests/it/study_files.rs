@@ -1,0 +1,254 @@
+//! Study files: what they can say, and what is said of their mistakes.
+
+use crate::common::{Builder, summary};
+use dyno_model::origin::{Origin, Request, Text};
+use dyno_model::plan::TableKind;
+use dyno_model::{Metric, PayloadSize};
+use dyno_report::study::of_text;
+use dyno_report::{Format, RenderOptions, Summary, render};
+use std::collections::BTreeSet;
+
+const EXAMPLE: &str = include_str!("../../../../examples/studies/half-trips.toml");
+const SODEV: &str = include_str!("../../../../studies/sodev.toml");
+const SUITE: &str = include_str!("../../../../suites/sodev.toml");
+const LIMITS: &str = include_str!("../../../../limits/sodev.toml");
+
+/// Two stacks and two payloads, of which one has too few samples, shown by that study.
+fn shown_by(study: &str) -> String {
+    let mut b = Builder::new("half-trips", "half trips", TableKind::Stacks);
+    for (stack, p50) in [("uds-stream", 8_000.0), ("tcp", 20_000.0)] {
+        for (bytes, samples) in [(64, 3_000), (1_024, 3_000), (65_536, 20)] {
+            let id = b.experiment(stack, |e| {
+                e.name = "echo".into();
+                e.payload = PayloadSize::new(bytes).unwrap();
+            });
+            let p50 = p50 * (1.0 + bytes as f64 / 1_024.0);
+            b.trials(id, &[(Metric::Rtt, p50, samples, 0)]);
+        }
+    }
+    let mut summary: Summary = summary(&b.build());
+    summary.run.study = Some(Text {
+        path: "studies/half-trips.toml".into(),
+        text: study.into(),
+    });
+    render(&summary, Format::Markdown, &RenderOptions::default())
+}
+
+#[test]
+fn a_users_study_is_one_file() {
+    insta::assert_snapshot!(shown_by(EXAMPLE));
+}
+
+#[test]
+fn a_stored_study_that_cannot_be_read_is_named_above_the_table_of_stacks() {
+    let text = shown_by("shows = 3");
+    assert!(
+        text.starts_with("The tables of the study studies/half-trips.toml cannot be shown: "),
+        "{text}"
+    );
+    assert!(text.contains("| uds-stream"), "{text}");
+}
+
+#[test]
+fn the_study_of_a_run_stands_in_its_origin() {
+    let mut b = Builder::new("half-trips", "half trips", TableKind::Stacks);
+    b.experiment("tcp", |_| {});
+    let study = Text {
+        path: "mine.toml".into(),
+        text: EXAMPLE.into(),
+    };
+    let text = || Text {
+        path: String::new(),
+        text: String::new(),
+    };
+    b.run.manifest.origin = Some(Origin {
+        request: Request::default(),
+        suite: text(),
+        testbed: text(),
+        stacks: Default::default(),
+        study: Some(study.clone()),
+    });
+    assert_eq!(summary(&b.build()).run.study, Some(study));
+}
+
+#[test]
+fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
+    for (from, to, at, says, help) in [
+        (
+            "{stack}",
+            "{stak}",
+            "\"{stak}\"",
+            "no metric, figure or factor `stak`",
+            "did you mean `stack`?",
+        ),
+        (
+            "rtt_ns.p50 / 2",
+            "rtt.p50 / 2",
+            "\"{rtt.p50 / 2:time}\"",
+            "no metric, figure or factor `rtt`",
+            "did you mean `rtt_ns`?",
+        ),
+        (
+            "rtt_ns.p50 / 2",
+            "rtt_ns.p55 / 2",
+            "\"{rtt_ns.p55 / 2:time}\"",
+            "`rtt_ns` has no `p55`",
+            "did you mean `p50`?",
+        ),
+        (
+            "rtt_ns.p50 / 2",
+            "rtt_ns / 2",
+            "\"{rtt_ns / 2:time}\"",
+            "`rtt_ns` is a metric",
+            "`rtt_ns.p50`",
+        ),
+        (
+            ":digits",
+            ":digit",
+            "\"{rtt_ns.p50 / smallest.rtt_ns.p50:digit}\"",
+            "no format `digit`",
+            "did you mean `digits`?",
+        ),
+        (
+            "\"latency\"",
+            "\"latencies\"",
+            "'{printed(\"latencies\", payload)}'",
+            "no published table \"latencies\"",
+            "as the published",
+        ),
+        (
+            "half(rtt_ns.p50)",
+            "hall(rtt_ns.p50)",
+            "\"{hall(rtt_ns.p50)}\"",
+            "no function `hall`",
+            "did you mean `half`?",
+        ),
+        (
+            "half(rtt_ns.p50)",
+            "half()",
+            "\"{half()}\"",
+            "`half` takes 1 arguments, found 0",
+            "lists the functions",
+        ),
+        (
+            "smallest.rtt_ns",
+            "smalest.rtt_ns",
+            "\"{rtt_ns.p50 / smalest.rtt_ns.p50:digits}\"",
+            "`smalest`",
+            "did you mean `smallest`?",
+        ),
+        (
+            "labels = 2",
+            "label = 2",
+            "label",
+            "unknown field `label`",
+            "`labels`",
+        ),
+        (
+            "workload = \"ping-pong\" }]",
+            "workloads = \"ping-pong\" }]",
+            "{ workloads",
+            "`workloads`",
+            "did you mean `workload`?",
+        ),
+        (
+            "cells = [\"{stack}\"]",
+            "cells = []",
+            "\"p50 of a half trip",
+            "0 cells for 1 columns",
+            "a cell for each",
+        ),
+        (
+            "of = { workload = \"ping-pong\" }\ncolumns",
+            "of = \"echo\"\ncolumns",
+            "\"echo\"",
+            "no selection `echo`",
+            "there are no selections",
+        ),
+        (
+            "labels = 2",
+            "labels = 7",
+            "\"Half trips by payload",
+            "of 7 columns cannot have 7 labels",
+            "fewer `labels`",
+        ),
+        (
+            "before =",
+            "befor =",
+            "befor",
+            "unknown field `befor`",
+            "`before`",
+        ),
+    ] {
+        assert!(EXAMPLE.contains(from), "{from}");
+        let text = EXAMPLE.replacen(from, to, 1);
+        let mistakes = of_text("mine.toml", &text).unwrap_err();
+        let problem = &mistakes.problems()[0];
+        assert!(problem.to_string().contains(says), "{to}: {problem}");
+        let told = format!("{problem}; {}", problem.advice().unwrap_or(""));
+        assert!(told.contains(help), "{to}: {told}");
+        let place = &text[problem.span()];
+        assert!(place.starts_with(at) || place.contains(at), "{to}: {place}");
+    }
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    let text = EXAMPLE.replacen("{stack}", "{stak}", 1);
+    assert_eq!(of_text("mine.toml", &text).unwrap_err().problems().len(), 1);
+}
+
+/// The texts of a key in all inline tables of a study.
+fn texts(study: &str, key: &str) -> BTreeSet<String> {
+    let mark = format!("{key} = \"");
+    let found = study.match_indices(&mark).map(|(at, _)| {
+        let rest = &study[at + mark.len()..];
+        rest[..rest.find('"').unwrap()].to_owned()
+    });
+    found.collect()
+}
+
+#[test]
+fn suite_and_limits_of_sodev_have_what_its_rows_are_made_of() {
+    let suite: toml::Table = toml::from_str(SUITE).unwrap();
+    let limits: toml::Table = toml::from_str(LIMITS).unwrap();
+    let text = |value: &toml::Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
+    let of = |table: &toml::Table, list: &str, key: &str| -> BTreeSet<String> {
+        let all = table[list].as_array().unwrap().iter();
+        all.filter_map(|value| text(value, key)).collect()
+    };
+    let called = of(&limits, "limit", "name");
+    let named: Vec<String> = SODEV
+        .match_indices("{?name = \"")
+        .map(|(at, mark)| {
+            let rest = &SODEV[at + mark.len()..];
+            rest[..rest.find('"').unwrap()].to_owned()
+        })
+        .collect();
+    assert_eq!(named.len(), 4);
+    for name in named {
+        assert!(called.contains(&name), "{name} of {called:?}");
+    }
+    let experiments = of(&suite, "experiment", "name");
+    for experiment in of(&limits, "limit", "experiment") {
+        assert!(
+            experiments.contains(&experiment),
+            "{experiment} of {experiments:?}"
+        );
+    }
+    let all = suite["experiment"].as_array().unwrap();
+    let border = all
+        .iter()
+        .find(|e| text(e, "name").as_deref() == Some("border"))
+        .unwrap();
+    let stacks = border["stacks"].as_array().unwrap();
+    let ours: BTreeSet<String> = stacks
+        .iter()
+        .map(|s| s.as_str().unwrap().to_owned())
+        .collect();
+    let rows = SODEV
+        .lines()
+        .find(|line| line.starts_with("each = [{ stack"))
+        .unwrap();
+    assert_eq!(ours, texts(rows, "stack"));
+}
