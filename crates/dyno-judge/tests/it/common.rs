@@ -52,6 +52,7 @@ impl Builder {
         };
         environment.hypervisor = None;
         manifest.origin = Some(Origin {
+            study: None,
             request: Request {
                 suite: "quick".into(),
                 testbed: "local".into(),
