@@ -76,7 +76,7 @@ struct Row {
 }
 
 /// `count` scenarios, in runs of the seeds from `first` on, of the program `named` or the release build.
-pub(in crate::study) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
+pub(crate) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
     let (_place, world) = super::prepare("scenarios", named)?;
     let daemons = crate::metadata::load()?
         .target_directory
