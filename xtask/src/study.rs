@@ -42,6 +42,9 @@ usage: cargo xtask study WHICH
                       killed or stopped, Ctrl-C, disk, /dev/shm or handles exhausted, clock set; each is resumed: is a trial
                       lost, something left behind, does a command hang? About 5 s a fault; more kinds as root, and with
                       openssh-server. DYNO is another program than the release build
+  scenarios [N] [FIRST] [DYNO]  N random experiments (1,000) with one to four faults each, by seed from FIRST on (1), over
+                      sockets that misbehave, iceoryx2, tcp, zenoh and mosquitto: does Dyno hang, is something left behind, is
+                      each trial accounted for? About 2.5 s a scenario; faults of links as root. DYNO as of `faults`
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` raise a
                       false alarm, and how soon does it detect planted changes (TRIES times, 20)?
@@ -95,6 +98,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("faults") => {
             let program = arguments.get(3).map(String::as_str);
             faults::study(number(1, 30)?, number(2, 1)?, program)
+        }
+        Some("scenarios") => {
+            let program = arguments.get(3).map(String::as_str);
+            faults::scenarios::study(number(1, 1_000)?, number(2, 1)?, program)
         }
         Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),

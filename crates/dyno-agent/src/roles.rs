@@ -42,7 +42,7 @@ pub(crate) enum Kit {
     /// Makes its own at each of its places.
     Probe,
     Gateway(gateway::Kit),
-    /// Of a source or a sink in a trial with faults.
+    /// Of any role in a trial with faults.
     Outage(outage::Kit),
 }
 

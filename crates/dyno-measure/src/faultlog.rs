@@ -227,6 +227,7 @@ fn encode(what: Noted) -> (u16, [u64; 3]) {
         Noted::NotSent { sequence } => (4, [sequence, 0, 0]),
         Noted::TakeFailed => (5, [0; 3]),
         Noted::Peers { matched } => (6, [u64::from(matched), 0, 0]),
+        Noted::NoAnswer { sequence } => (7, [sequence, 0, 0]),
     }
 }
 
@@ -247,6 +248,7 @@ fn decode(kind: u16, [number, due, sent]: [u64; 3]) -> Option<Noted> {
         6 => Noted::Peers {
             matched: u32::try_from(number).unwrap_or(u32::MAX),
         },
+        7 => Noted::NoAnswer { sequence: number },
         _ => return None,
     })
 }

@@ -59,6 +59,19 @@ impl Schedule {
         }
     }
 
+    /// As [`of`](Self::of), in a trial with faults: there calls have a schedule too, whose period is their gap.
+    pub fn under_faults(
+        workload: Workload,
+        start: Nanos,
+        seed: u64,
+        participant: u16,
+    ) -> Option<Self> {
+        match (workload, workload.due_period()) {
+            (Workload::Call { .. }, Some(gap)) => Some(Self::burst(1, gap, start)),
+            _ => Self::of(workload, start, seed, participant),
+        }
+    }
+
     /// Messages at `rate` from `start` on. Fixed: the first is due at `start`. Poisson: a Poisson
     /// process, so the first comes a random gap after `start`; equal seeds give equal schedules.
     pub fn stream(rate: RateHz, arrivals: Arrivals, start: Nanos, seed: u64) -> Self {

@@ -1,11 +1,11 @@
 //! Faults: what is broken on purpose within a trial, and what came of it.
 //!
-//! A trial with faults is of the workload `stream`. Its participants tolerate failing calls and go on, each message's
+//! A trial with faults is of the workload `stream` or of `call`. Its participants tolerate failing calls and go on, each message's
 //! sequence number is its place in the schedule that began with the window, and each receiving end keeps a log of events
 //! that outlives its process ([`FaultEvent`]). The runner makes the faults, stamps them ([`FaultMade`]) and works out
 //! of the logs what came of them ([`Outage`]).
 
-use crate::unit::Nanos;
+use crate::unit::{Nanos, with_prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -23,6 +23,10 @@ pub enum FaultKind {
     Leave,
     /// A process is killed with SIGKILL; after the fault's time a new one takes its place under the same names.
     Restart,
+    /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
+    Rejoin,
+    /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
+    Storm,
     /// A process is stopped with SIGSTOP for the fault's time, then continued.
     Stop,
     /// All processes of a host are stopped with SIGSTOP for the fault's time.
@@ -34,22 +38,35 @@ pub enum FaultKind {
     Blackout,
     /// A share of the packets to and from the host is dropped at random for the fault's time.
     Loss,
+    /// The host's link has another rate for the fault's time, in both directions.
+    Rate,
 }
 
 impl FaultKind {
     /// Every kind, in the order of the reference.
-    pub const ALL: [FaultKind; 10] = [
+    pub const ALL: [FaultKind; 13] = [
         FaultKind::Nothing,
         FaultKind::Kill,
         FaultKind::Crash,
         FaultKind::Leave,
         FaultKind::Restart,
+        FaultKind::Rejoin,
+        FaultKind::Storm,
         FaultKind::Stop,
         FaultKind::Freeze,
         FaultKind::LinkDown,
         FaultKind::Blackout,
         FaultKind::Loss,
+        FaultKind::Rate,
     ];
+
+    /// Whether a new process takes the place of one that has ended.
+    pub const fn restarts(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Restart | FaultKind::Rejoin | FaultKind::Storm
+        )
+    }
 
     /// Its row of the table.
     pub const fn info(self) -> FaultInfo {
@@ -67,11 +84,19 @@ impl FaultKind {
             FaultKind::Crash => info("crash", "crashed", On::Process, false),
             FaultKind::Leave => info("leave", "left", On::Process, false),
             FaultKind::Restart => info("restart", "killed and restarted after", On::Process, true),
+            FaultKind::Rejoin => info("rejoin", "left and rejoined after", On::Process, true),
+            FaultKind::Storm => info(
+                "storm",
+                "killed and restarted with all others of its side after",
+                On::Process,
+                true,
+            ),
             FaultKind::Stop => info("stop", "stopped for", On::Process, true),
             FaultKind::Freeze => info("freeze", "frozen for", On::Host, true),
             FaultKind::LinkDown => info("link-down", "without a link for", On::Link, true),
             FaultKind::Blackout => info("blackout", "cut off without a sign for", On::Link, true),
             FaultKind::Loss => info("loss", "on a lossy link for", On::Link, true),
+            FaultKind::Rate => info("rate", "on a link of another rate for", On::Link, true),
         }
     }
 }
@@ -166,6 +191,13 @@ pub struct Fault {
     /// Of a loss: the share of packets that is dropped, above 0 and up to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Of a loss: how many packets in a row are dropped on average, from 1 on. `None`: each packet is dropped or not whatever
+    /// happened to the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<f64>,
+    /// Of a rate: bits per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bits: Option<u64>,
     /// Of a blackout.
     #[serde(default, skip_serializing_if = "is_both")]
     pub way: Way,
@@ -183,8 +215,15 @@ impl fmt::Display for Fault {
         if info.lasts && self.what != FaultKind::Nothing {
             write!(f, " {}", self.lasts)?;
         }
-        if let Some(share) = self.share {
-            write!(f, " ({} % lost)", share * 100.0)?;
+        match (self.share, self.burst) {
+            (Some(share), None) => write!(f, " ({} % lost)", share * 100.0)?,
+            (Some(share), Some(burst)) => {
+                write!(f, " ({} % lost, {burst} in a row)", share * 100.0)?;
+            }
+            (None, _) => {}
+        }
+        if let Some(rate) = self.rate_bits {
+            write!(f, " ({}bit/s)", with_prefix(rate as f64))?;
         }
         match self.way {
             Way::Both => Ok(()),
@@ -232,9 +271,9 @@ pub enum Noted {
     Arrival {
         /// Its place in the schedule.
         sequence: u64,
-        /// When it was due.
+        /// When it was due; of an answer its call.
         due: Nanos,
-        /// When it was sent.
+        /// When it was sent; of an answer its call.
         sent: Nanos,
     },
     /// A message arrived with other content than was sent, or cut short.
@@ -248,6 +287,11 @@ pub enum Noted {
     },
     /// The library did not take a message: it refused it or its send failed.
     NotSent {
+        /// Its place in the schedule.
+        sequence: u64,
+    },
+    /// A call had no answer within its timeout, or taking the answer failed; `at` is when the caller gave it up.
+    NoAnswer {
         /// Its place in the schedule.
         sequence: u64,
     },
@@ -270,6 +314,8 @@ pub enum DetectedBy {
     Send,
     /// A take failed.
     Take,
+    /// A call had no answer in time.
+    Call,
 }
 
 /// When an end first told of a fault in one of the ways, within the window. An end that told in that way also before the fault
@@ -299,7 +345,7 @@ pub struct Detection {
 pub struct Outage {
     /// The channel.
     pub channel: u16,
-    /// The receiving participant.
+    /// The receiving participant; of a call the caller, whose arrivals are the answers.
     pub receiver: u16,
     /// The longest time from one newer message to the next that ends after the fault's begin. Where a few of the last
     /// messages of the window are missing, the last one ends with the window. `None`: the end is deaf.

@@ -106,14 +106,15 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The participant that a fault names, in the order of their numbers. `None`: it names a daemon, or nobody has that number.
+    /// The participant that a fault names, in the order of their numbers; of calls the sender is the caller and the receiver the
+    /// provider. `None`: it names a daemon, or nobody has that number.
     pub fn target(&self, who: &Target) -> Option<&Participant> {
         let (role, number) = match who {
-            Target::Sender { number } => (Role::Source, *number),
-            Target::Receiver { number } => (Role::Sink, *number),
+            Target::Sender { number } => ([Role::Source, Role::Initiator], *number),
+            Target::Receiver { number } => ([Role::Sink, Role::Echo], *number),
             Target::Daemon { .. } => return None,
         };
-        let mut all = self.participants.iter().filter(|p| p.role == role);
+        let mut all = self.participants.iter().filter(|p| role.contains(&p.role));
         all.nth(usize::from(number))
     }
 

@@ -7,7 +7,7 @@
 use crate::factor::{Arrivals, Placement};
 use crate::graph::Graph;
 use crate::plan::{Experiment, Extent, Testbed};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, with_prefix};
 use crate::workload::Workload;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -193,23 +193,4 @@ impl fmt::Display for Overload<'_> {
             )
         }
     }
-}
-
-/// Three significant digits without zeros at the end, and a decimal prefix.
-pub fn with_prefix(value: f64) -> String {
-    const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
-    let fits = PREFIXES.iter().find(|(scale, _)| value >= *scale);
-    let (scale, prefix) = *fits.unwrap_or(&(1.0, ""));
-    let value = value / scale;
-    let places = match value {
-        v if v < 10.0 => 2,
-        v if v < 100.0 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.places$}");
-    let short = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{short} {prefix}")
 }

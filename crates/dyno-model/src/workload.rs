@@ -480,6 +480,16 @@ impl Workload {
         }
     }
 
+    /// From one message to the next where a trial with faults has a schedule of them: of a stream, and of calls with a gap,
+    /// which is the period there. `None`: the stack or the other side sets the pace.
+    pub fn due_period(&self) -> Option<Nanos> {
+        match *self {
+            Workload::Stream { rate, .. } => Some(Nanos(rate.period_ns().ceil() as u64)),
+            Workload::Call { gap, .. } if gap > Nanos::ZERO => Some(gap),
+            _ => None,
+        }
+    }
+
     /// The numbers alone.
     pub fn numbers(&self) -> Numbers {
         let none = Numbers::default();

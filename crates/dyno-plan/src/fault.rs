@@ -1,5 +1,6 @@
 //! `[[experiment.fault]]`: what is broken on purpose within each trial of an experiment.
 
+use crate::link::BitRate;
 use crate::quantity::{At, Quantity, one, several};
 use crate::settings::{self, Levels};
 use dyno_model::fault::{Fault, FaultKind, On, Outage, Target, Way};
@@ -16,10 +17,12 @@ pub(crate) struct FaultSpec {
     /// At least one; of a kind that has no time a zero, in the place of its begin.
     lasts: Vec<At<Nanos>>,
     share: Option<f64>,
+    burst: Option<f64>,
+    rate_bits: Option<u64>,
     way: Way,
 }
 
-const KEYS: &[&str] = &["what", "who", "at", "for", "share", "way"];
+const KEYS: &[&str] = &["what", "who", "at", "for", "share", "burst", "rate", "way"];
 
 /// Keys that every fault has, with what to write where one is missing.
 const REQUIRED: [(&str, &str); 3] = [
@@ -120,7 +123,8 @@ pub(crate) fn read(
                 .help("write one stream as an experiment of its own, with its faults"),
         );
     }
-    if let Some(workload) = workload.filter(|w| w.value != WorkloadKind::Stream) {
+    let is_due = |kind| matches!(kind, WorkloadKind::Stream | WorkloadKind::Call);
+    if let Some(workload) = workload.filter(|w| !is_due(w.value)) {
         problems.push(
             Problem::at(
                 &workload.at,
@@ -128,8 +132,8 @@ pub(crate) fn read(
             )
             .label("the experiment has [[experiment.fault]]")
             .help(
-                "write `workload = \"stream\"` and a `rate`: only messages that are due on a schedule show for how long \
-                 none came",
+                "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only messages that are due on \
+                 a schedule show for how long none came",
             ),
         );
     }
@@ -160,6 +164,8 @@ fn fault(node: &Node, problems: &mut Problems) -> Option<FaultSpec> {
     let at = get("at").and_then(|n| settings::time(Nanos::ZERO)("at", n, problems));
     let lasts = get("for").and_then(|n| times(n, problems));
     let share = get("share").and_then(|n| share(n, problems));
+    let burst = get("burst").and_then(|n| burst(n, share, problems));
+    let rate = get("rate").and_then(|n| one::<BitRate>("rate", n, problems));
     let way = get("way").and_then(|n| one::<Way>("way", n, problems));
     let what = what?;
     refuse_keys(node, table, &what, problems);
@@ -178,6 +184,8 @@ fn fault(node: &Node, problems: &mut Problems) -> Option<FaultSpec> {
         at,
         lasts,
         share,
+        burst,
+        rate_bits: rate.map(|rate| rate.value.0),
         way: way.map_or(Way::Both, |way| way.value),
     })
 }
@@ -191,16 +199,20 @@ fn times(node: &Node, problems: &mut Problems) -> Option<Vec<At<Nanos>>> {
     Some(all)
 }
 
-fn share(node: &Node, problems: &mut Problems) -> Option<f64> {
-    let share = match node.value {
-        Value::Float(share) => share,
+fn number(node: &Node, key: &str, wanted: &str, problems: &mut Problems) -> Option<f64> {
+    match node.value {
+        Value::Float(number) => Some(number),
         // Whole numbers of this size are exact.
-        Value::Int(share) => share as f64,
+        Value::Int(number) => Some(number as f64),
         _ => {
-            problems.push(node.wrong_kind("`share`", "a number above 0 and up to 1"));
-            return None;
+            problems.push(node.wrong_kind(key, wanted));
+            None
         }
-    };
+    }
+}
+
+fn share(node: &Node, problems: &mut Problems) -> Option<f64> {
+    let share = number(node, "`share`", "a number above 0 and up to 1", problems)?;
     if share > 0.0 && share <= 1.0 {
         return Some(share);
     }
@@ -212,34 +224,42 @@ fn share(node: &Node, problems: &mut Problems) -> Option<f64> {
     None
 }
 
+/// How many packets in a row are dropped. Between two bursts at least one packet passes, so that there is no larger share.
+fn burst(node: &Node, share: Option<f64>, problems: &mut Problems) -> Option<f64> {
+    let wanted = "a number of packets from 1 on";
+    let burst = number(node, "`burst`", wanted, problems)?;
+    let most = burst / (burst + 1.0);
+    let (label, help) = match share {
+        _ if !(burst >= 1.0 && burst.is_finite()) => (
+            format!("it is {wanted}"),
+            "write for example 5 for five packets in a row on average".to_owned(),
+        ),
+        Some(share) if share > most => (
+            format!("bursts of this length lose a share of {most:.2} at most"),
+            "write a smaller `share` or a longer `burst`".to_owned(),
+        ),
+        _ => return Some(burst),
+    };
+    problems.push(
+        Problem::at(&node.at, format!("`burst` cannot be {burst}"))
+            .label(label)
+            .help(help),
+    );
+    None
+}
+
 /// Refuses keys that the kind of fault does not have, and those that it lacks.
 fn refuse_keys(node: &Node, table: &Table, what: &At<FaultKind>, problems: &mut Problems) {
-    let info = what.value.info();
-    let name = info.name;
-    // Each key, whether the kind has it, whether it must, and what to write.
-    let keys = [
-        (
-            "for",
-            info.lasts,
-            info.lasts,
-            "write for how long, such as `for = \"1 s\"`",
-        ),
-        (
-            "share",
-            what.value == FaultKind::Loss,
-            what.value == FaultKind::Loss,
-            "write the share of packets that is dropped, such as `share = 0.1`",
-        ),
-        ("way", what.value == FaultKind::Blackout, false, ""),
-    ];
-    for (key, has, must, advice) in keys {
+    let name = what.value.info().name;
+    for (key, advice) in OF_KINDS {
+        let has = has(what.value, key);
         match (table.entry(key), has) {
             (Some(Entry { key_at, .. }), false) => problems.push(
                 Problem::at(key_at, format!("a {name} has no `{key}`"))
                     .label(format!("belongs to {}", having(key)))
                     .help("remove it, or change `what`"),
             ),
-            (None, _) if must => problems.push(
+            (None, true) if !advice.is_empty() => problems.push(
                 Problem::at(&node.at, format!("the {name} has no `{key}`"))
                     .label(format!("`{key}` is missing"))
                     .help(advice),
@@ -249,23 +269,52 @@ fn refuse_keys(node: &Node, table: &Table, what: &At<FaultKind>, problems: &mut 
     }
 }
 
+/// Keys that not all kinds of fault have, with what to write where one is missing that must be there.
+const OF_KINDS: [(&str, &str); 5] = [
+    ("for", "write for how long, such as `for = \"1 s\"`"),
+    (
+        "share",
+        "write the share of packets that is dropped, such as `share = 0.1`",
+    ),
+    ("burst", ""),
+    (
+        "rate",
+        "write the link's rate, such as `rate = \"1 Mbit/s\"`",
+    ),
+    ("way", ""),
+];
+
+/// Whether the kind of fault has one of these keys.
+fn has(kind: FaultKind, key: &str) -> bool {
+    match key {
+        "for" => kind.info().lasts,
+        "share" | "burst" => kind == FaultKind::Loss,
+        "rate" => kind == FaultKind::Rate,
+        _ => kind == FaultKind::Blackout,
+    }
+}
+
 /// The kinds of fault that have a key.
 fn having(key: &str) -> String {
-    let has = |kind: &&FaultKind| match key {
-        "for" => kind.info().lasts,
-        "share" => **kind == FaultKind::Loss,
-        _ => **kind == FaultKind::Blackout,
-    };
-    let names: Vec<&str> = FaultKind::ALL
-        .iter()
-        .filter(has)
-        .map(|k| k.info().name)
-        .collect();
+    let all = FaultKind::ALL.iter().filter(|kind| has(**kind, key));
+    let names: Vec<&str> = all.map(|kind| kind.info().name).collect();
     names.join(", ")
 }
 
-/// A daemon has no host or link of its own.
+/// A daemon has no host, link or side of its own, and all of a side have no number.
 fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems) {
+    let is_one = match &who.value {
+        Target::Sender { number } | Target::Receiver { number } => *number > 0,
+        Target::Daemon { .. } => true,
+    };
+    if what.value == FaultKind::Storm && is_one {
+        problems.push(
+            Problem::at(&who.at, "a storm strikes all senders or all receivers")
+                .label("names one process")
+                .help("write `who = \"sender\"` or `who = \"receiver\"`, or restart the one"),
+        );
+        return;
+    }
     if !matches!(who.value, Target::Daemon { .. }) || what.value.info().on == On::Process {
         return;
     }
@@ -328,7 +377,7 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
 
 /// Whether both strike the same, or one of them all processes and the other one any of them.
 fn shares_target(a: &FaultSpec, b: &FaultSpec) -> bool {
-    let freezes = |f: &FaultSpec| f.what.info().on == On::Host;
+    let freezes = |f: &FaultSpec| f.what.info().on == On::Host || f.what == FaultKind::Storm;
     let is_of_link = |f: &FaultSpec| f.what.info().on == On::Link;
     let strikes_all = freezes(a) && !is_of_link(b) || freezes(b) && !is_of_link(a);
     a.who.value == b.who.value || strikes_all
@@ -356,6 +405,8 @@ pub(crate) fn scenario(faults: &[FaultSpec], number: usize) -> Vec<Fault> {
             at: spec.at.value,
             lasts: lasts.unwrap_or(Nanos::ZERO),
             share: spec.share,
+            burst: spec.burst,
+            rate_bits: spec.rate_bits,
             way: spec.way,
         });
     }
@@ -431,9 +482,9 @@ pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Optio
             host: host.name.clone(),
         });
     }
-    e.faults
-        .iter()
-        .find_map(|fault| of_one(fault, e, &graph, stack))
+    e.faults.iter().find_map(|fault| {
+        of_one(fault, e, &graph, stack).or_else(|| without_rate(fault, &graph, testbed))
+    })
 }
 
 /// The setting of an experiment with faults that their participants do not follow.
@@ -450,8 +501,9 @@ fn beside(e: &Experiment) -> Option<&'static str> {
 /// time that proves a steady state, of which one may pass until the first message.
 fn out_of_room(fault: &Fault, e: &Experiment) -> Option<RefusalReason> {
     let what = fault.what.info().name.to_owned();
-    let period = e.workload.numbers().rate?.period_ns().ceil();
-    let period = Nanos(period as u64);
+    let Some(period) = e.workload.due_period() else {
+        return Some(RefusalReason::FaultNoGap);
+    };
     let proof = Outage::proof(period);
     if fault.at < proof {
         let (at, least) = (fault.at, proof);
@@ -493,6 +545,17 @@ fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option
     // Hosts of this machine that are several are network namespaces, each with a link of its own.
     let is_alone = info.on == On::Link && graph.hosts().len() < 2;
     is_alone.then_some(RefusalReason::FaultOneHost { what })
+}
+
+/// Why the link of a fault has no rate that could be changed.
+fn without_rate(fault: &Fault, graph: &Graph, testbed: &Testbed) -> Option<RefusalReason> {
+    let host = graph.target(&fault.who).map(|participant| participant.host);
+    let host = host.and_then(|host| testbed.hosts.get(host))?;
+    let lacks = fault.what == FaultKind::Rate && host.link.is_none();
+    lacks.then(|| RefusalReason::FaultNoRate {
+        what: fault.what.info().name.to_owned(),
+        host: host.name.clone(),
+    })
 }
 
 /// Why there is no daemon that a fault could strike.

@@ -15,7 +15,7 @@ const BUFFER: Buffer = Buffer(256 * 1024);
 
 /// Bits per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct BitRate(u64);
+pub(crate) struct BitRate(pub(crate) u64);
 
 impl Quantity for BitRate {
     fn read(text: &str) -> Result<Self, UnitError> {

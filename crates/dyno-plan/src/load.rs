@@ -3,8 +3,9 @@
 //! somebody wants to see.
 
 use crate::host::HostFacts;
-use dyno_model::load::{Overload, overload, with_prefix};
+use dyno_model::load::{Overload, overload};
 use dyno_model::plan::{Experiment, Reach};
+use dyno_model::unit::with_prefix;
 use dyno_model::{Graph, OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ use crate::session::Session;
 use dyno_measure::NetworkReading;
 use dyno_model::cause::FailureCause;
 use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
-use dyno_model::plan::Reach;
+use dyno_model::plan::{Link, Reach};
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
 use namespace::Namespace;
@@ -456,6 +456,27 @@ impl Hosts {
             (Some(Host::Namespace(_)), Some(network), true) => network.dropper(host),
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// Gives the link of a host of the testbed another rate, or its own again where there is none.
+    pub(crate) fn set_rate(
+        &self,
+        testbed: &Testbed,
+        host: usize,
+        rate_bits: Option<u64>,
+    ) -> Result<(), HostsError> {
+        let own = testbed.hosts.get(host).and_then(|host| host.link);
+        let (Some(Host::Namespace(namespace)), Some(network), Some(own)) =
+            (self.get(host), &self.network, own)
+        else {
+            let why = "no testbed gave it one";
+            return Err(HostsError::setup("give a link another rate", why));
+        };
+        let link = Link {
+            rate_bits: rate_bits.unwrap_or(own.rate_bits),
+            ..own
+        };
+        network.reshape(host, namespace.network(), &link)
     }
 
     /// Before a trial: makes hosts anew where that can be done, so that nothing of an earlier trial is in

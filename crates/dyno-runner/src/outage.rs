@@ -11,7 +11,7 @@ use dyno_measure::{Recorder, Schedule, TOLERANCE};
 use dyno_model::cause::FailureCause;
 use dyno_model::fault::{FaultEvent, FaultKind, Noted, Outage};
 use dyno_model::record::{Counts, FlowCounts, Throughput};
-use dyno_model::{Channel, Metric, Nanos, TrialRecord};
+use dyno_model::{Channel, Metric, Nanos, TrialRecord, Workload};
 use end::{Arrival, End};
 pub(crate) use seen::Seen;
 use span::Span;
@@ -37,7 +37,9 @@ pub(crate) fn fill(record: &mut TrialRecord, mut seen: Seen<'_>) -> Result<(), F
         end.or_default().push(*event);
     }
     let origins = seen.graph.channels.iter();
-    let origins: Vec<&Channel> = origins.filter(|c| c.carries_on.is_none()).collect();
+    // Answers count with what they answer.
+    let is_origin = |c: &&Channel| c.carries_on.is_none() && c.answers.is_none();
+    let origins: Vec<&Channel> = origins.filter(is_origin).collect();
     // Where one of several senders is gone for good, nobody waits for its messages.
     let lives = |c: &&Channel| !gone.contains(&c.writer);
     let origins = match origins.iter().any(lives) {
@@ -62,7 +64,7 @@ pub(crate) fn fill(record: &mut TrialRecord, mut seen: Seen<'_>) -> Result<(), F
         Some(span) => detections(&seen, span),
         None => Vec::new(),
     };
-    latencies(record, &ends, seen.window).map_err(unrecorded)?;
+    latencies(record, &ends, &seen).map_err(unrecorded)?;
     one_each(record, &seen).map_err(unrecorded)
 }
 
@@ -141,7 +143,12 @@ impl Way {
             ends: Vec::new(),
         };
         let dues = Rc::new(dues);
-        let receivers = seen.graph.receivers(channel.id).iter();
+        // A caller is who gets what comes of its calls.
+        let receivers = match seen.experiment.workload {
+            Workload::Call { .. } => std::slice::from_ref(&channel.writer),
+            _ => seen.graph.receivers(channel.id),
+        };
+        let receivers = receivers.iter();
         for receiver in receivers.filter(|r| !gone.contains(r)) {
             let events = of_end(by_end, channel.id, *receiver);
             let (arrivals, damaged) = arrivals(events, seen.window[0], &dues)?;
@@ -155,7 +162,7 @@ impl Way {
 
 /// When the messages of the window are due that `writer` is to send, by their places in the schedule.
 fn dues(seen: &Seen<'_>, writer: u16) -> Result<Vec<Nanos>, FailureCause> {
-    let schedule = Schedule::of(seen.experiment.workload, seen.start, seen.seed, writer);
+    let schedule = Schedule::under_faults(seen.experiment.workload, seen.start, seen.seed, writer);
     let mut schedule = schedule.ok_or(FailureCause::NoSchedule)?;
     let [begin, end] = seen.window;
     let all = std::iter::repeat_with(|| schedule.next_due());
@@ -241,14 +248,17 @@ fn throughput(ways: &[Way], counts: Counts, [begin, end]: [Nanos; 2]) -> Through
     }
 }
 
-/// Response and service time of every message that was due; those that never arrived are infinite.
+/// Response and service time of every message that was due, or the round trip of every call; those that never arrived are infinite.
 fn latencies(
     record: &mut TrialRecord,
     ends: &[&End],
-    [begin, end]: [Nanos; 2],
+    seen: &Seen<'_>,
 ) -> Result<(), dyno_measure::RecordError> {
+    let [begin, end] = seen.window;
     let block = Nanos(end.saturating_sub(begin).0.div_ceil(BLOCKS).max(1));
-    for metric in [Metric::Response, Metric::Service] {
+    let all = [Metric::Response, Metric::Service, Metric::Rtt];
+    let kind = seen.experiment.workload.kind();
+    for metric in all.into_iter().filter(|metric| kind.has(*metric)) {
         let mut recorder = Recorder::by_time(BLOCKS as usize, block);
         recorder.begin(begin);
         let firsts = ends.iter().flat_map(|end| end.firsts());

@@ -6,6 +6,7 @@
 mod command;
 mod kinds;
 mod run;
+pub(super) mod scenarios;
 mod servers;
 mod world;
 
@@ -29,21 +30,7 @@ struct Row {
 
 /// At least `count` faults in the runs of the seeds from `first` on, of the program `named` or the release build.
 pub(super) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
-    let place = match named {
-        Some(_) => Place::without_build("faults")?,
-        None => Place::new("faults")?,
-    };
-    let path = named.map_or_else(program, |named| Ok(Path::new(named).to_owned()))?;
-    let path = path
-        .canonicalize()
-        .map_err(|e| format!("cannot use {}: {e}", path.display()))?;
-    // Its children inherit it: a process that aborts leaves no image of its memory.
-    let none = rustix::process::Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    rustix::process::setrlimit(rustix::process::Resource::Core, none).map_err(|e| e.to_string())?;
-    let world = World::enter(&place.dir, path)?;
+    let (_place, world) = prepare("faults", named)?;
     let servers = Servers::start(&world);
     let sites = sites(&world, servers.as_ref().err())?;
     let is_possible = |kind: &&Kind| {
@@ -74,6 +61,26 @@ pub(super) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
         seed += 1;
     }
     told(&rows, &findings)
+}
+
+/// The place of a study and its namespaces, which end before the place does, for the program `named` or the release build.
+fn prepare(study: &str, named: Option<&str>) -> Result<(Place, World), String> {
+    let place = match named {
+        Some(_) => Place::without_build(study)?,
+        None => Place::new(study)?,
+    };
+    let path = named.map_or_else(program, |named| Ok(Path::new(named).to_owned()))?;
+    let path = path
+        .canonicalize()
+        .map_err(|e| format!("cannot use {}: {e}", path.display()))?;
+    // Its children inherit it: a process that aborts leaves no image of its memory.
+    let none = rustix::process::Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Core, none).map_err(|e| e.to_string())?;
+    let world = World::enter(&place.dir, path)?;
+    Ok((place, world))
 }
 
 /// Tries each place where runs can measure; says what is not tried, and why.

@@ -3,7 +3,7 @@
 
 use super::ends::{Subscribed, all, on_threads};
 use super::intake::Intake;
-use super::link::probe_len;
+use super::link::{PROBE_PERIOD, probe_len};
 use super::passages::Log;
 use super::places::Places;
 use crate::event::{Failure, Played};
@@ -32,6 +32,20 @@ fn pong_of<'a>(job: &'a Job, ping: &ChannelSpec) -> Result<&'a ChannelSpec, Fail
 }
 
 fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
+    let mut ends = ends(job, thread, nodes)?;
+    let opened = job.shared.clock.now();
+    if !job.await_matched(thread, opened, &mut || matched(&mut ends))? {
+        return Ok(Played::default());
+    }
+    on_threads(job, thread, ends, |thread, ends| answer(job, thread, ends))
+}
+
+/// An end for each channel of pings.
+pub(super) fn ends(
+    job: &Job,
+    thread: &ThreadState,
+    nodes: &mut Nodes,
+) -> Result<Vec<End>, Failure> {
     let mut ends = Vec::new();
     for ping in job.incoming() {
         let receiver = job.receiver(thread, nodes, ping)?;
@@ -43,26 +57,30 @@ fn by_take(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played,
             answer: Answer::new(job, job.origin(ping.id), pong.id),
         });
     }
-    let opened = job.shared.clock.now();
-    let matched = &mut || {
-        all(ends
-            .iter_mut()
-            .map(|e| Ok(e.receiver.matched()? & (e.sender.matched()? >= 1))))
-    };
-    if !job.await_matched(thread, opened, matched)? {
-        return Ok(Played::default());
-    }
-    on_threads(job, thread, ends, |thread, ends| answer(job, thread, ends))
+    Ok(ends)
 }
 
-struct End {
+/// Whether all of them are matched both ways.
+pub(super) fn matched(ends: &mut [End]) -> dyno_adapter::Result<bool> {
+    all(ends
+        .iter_mut()
+        .map(|e| Ok(e.receiver.matched()? & (e.sender.matched()? >= 1))))
+}
+
+pub(super) struct End {
     receiver: Box<dyn Receiver>,
     sender: Box<dyn Sender>,
     answer: Answer,
 }
 
-fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played, Failure> {
+/// Answers until the trial drains. In a trial with faults it goes on after a call that fails.
+pub(super) fn answer(
+    job: &Job,
+    thread: &ThreadState,
+    mut ends: Vec<End>,
+) -> Result<Played, Failure> {
     let shared = &job.shared;
+    let goes_on = !job.experiment().faults.is_empty();
     let sleeps = job.experiment().echo_poll;
     while shared.phase() < Phase::Drain {
         let mut answered = false;
@@ -91,6 +109,7 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
                 Ok(()) => {}
                 // The initiator may leave as soon as it is done.
                 Err(_) if shared.phase() >= Phase::Drain => {}
+                Err(_) if goes_on => std::thread::sleep(PROBE_PERIOD),
                 Err((step, e)) => return Err(job.in_call(step)(e)),
             }
         }
@@ -109,49 +128,15 @@ fn answer(job: &Job, thread: &ThreadState, mut ends: Vec<End>) -> Result<Played,
 }
 
 fn by_callback(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
-    let mut sides = Vec::new();
-    for ping in job.incoming() {
-        let pong = pong_of(job, ping)?;
-        let sender = job.sender(thread, nodes, pong)?;
-        sides.push((
-            ping,
-            Side {
-                sender,
-                answer: Answer::new(job, job.origin(ping.id), pong.id),
-                error: None,
-            },
-            matches!(pong.carries, Carries::Responses { .. }),
-        ));
-    }
-    // The senders go into the callbacks, so they are matched before there is a callback, and waiting
-    // for that is not a part of opening. One of responses is not: it goes the way that the request
-    // came.
     let opened = job.shared.clock.now();
-    loop {
-        let matched = thread
-            .inside(Call::Matched, || {
-                all(sides
-                    .iter_mut()
-                    .map(|(_, s, answers)| Ok(*answers || s.sender.matched()? >= 1)))
-            })
-            .map_err(job.in_call("matched"))?;
-        match (matched, job.shared.phase()) {
-            (_, Phase::Stop) => return Ok(Played::default()),
-            (true, _) => break,
-            (false, _) => std::thread::sleep(Duration::from_micros(200)),
-        }
-    }
-    let mut subscribed = Subscribed::new();
-    for (ping, side, _) in sides {
-        subscribed.add(job, thread, nodes, ping, side, Side::on_message)?;
-    }
+    let Some(mut subscribed) = subscribe(job, thread, nodes)? else {
+        return Ok(Played::default());
+    };
     let matched = &mut || subscribed.matched();
     if !job.await_matched(thread, opened, matched)? {
         return Ok(Played::default());
     }
-    job.shared.wait_for(Phase::Drain);
-    job.shared.have_drained(subscribed.len());
-    job.shared.wait_for(Phase::Stop);
+    await_end(job, subscribed.len());
     let mut played = Played::default();
     for side in subscribed.end(job, thread)? {
         if let Some(error) = side.error {
@@ -163,12 +148,66 @@ fn by_callback(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Pla
     Ok(played)
 }
 
+/// The callbacks answer until the trial drains.
+pub(super) fn await_end(job: &Job, ends: usize) {
+    job.shared.wait_for(Phase::Drain);
+    job.shared.have_drained(ends);
+    job.shared.wait_for(Phase::Stop);
+}
+
+/// A subscription for each channel of pings, whose callback answers. `None`: the trial ended before the ways back were matched.
+pub(super) fn subscribe(
+    job: &Job,
+    thread: &ThreadState,
+    nodes: &mut Nodes,
+) -> Result<Option<Subscribed<Side>>, Failure> {
+    let mut sides = Vec::new();
+    for ping in job.incoming() {
+        let pong = pong_of(job, ping)?;
+        let sender = job.sender(thread, nodes, pong)?;
+        sides.push((
+            ping,
+            Side {
+                sender,
+                answer: Answer::new(job, job.origin(ping.id), pong.id),
+                error: None,
+                goes_on: !job.experiment().faults.is_empty(),
+            },
+            matches!(pong.carries, Carries::Responses { .. }),
+        ));
+    }
+    // The senders go into the callbacks, so they are matched before there is a callback, and waiting
+    // for that is not a part of opening. One of responses is not: it goes the way that the request
+    // came.
+    loop {
+        let matched = thread
+            .inside(Call::Matched, || {
+                all(sides
+                    .iter_mut()
+                    .map(|(_, s, answers)| Ok(*answers || s.sender.matched()? >= 1)))
+            })
+            .map_err(job.in_call("matched"))?;
+        match (matched, job.shared.phase()) {
+            (_, Phase::Stop) => return Ok(None),
+            (true, _) => break,
+            (false, _) => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+    let mut subscribed = Subscribed::new();
+    for (ping, side, _) in sides {
+        subscribed.add(job, thread, nodes, ping, side, Side::on_message)?;
+    }
+    Ok(Some(subscribed))
+}
+
 /// What a callback owns.
-struct Side {
+pub(super) struct Side {
     sender: Box<dyn Sender>,
     answer: Answer,
     /// The first error of a pong; told at the end, and no pong is sent after it.
     error: Option<Error>,
+    /// In a trial with faults: errors are not told.
+    goes_on: bool,
 }
 
 impl Side {
@@ -177,7 +216,8 @@ impl Side {
             return;
         };
         if self.error.is_none() && self.answer.intake.shared.phase() < Phase::Drain {
-            self.error = self.answer.send(ping, self.sender.as_mut()).err();
+            let error = self.answer.send(ping, self.sender.as_mut()).err();
+            self.error = error.filter(|_| !self.goes_on);
         }
         self.answer.note(ping);
     }

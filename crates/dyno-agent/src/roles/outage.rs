@@ -1,12 +1,13 @@
-//! The roles of a trial with faults: a source and a sink that go on, whatever a library answers.
+//! The roles of a trial with faults: a source and a sink, or a caller and a provider, that go on, whatever a library answers.
 //!
-//! They stand apart from the [source](super::source) and the [sink](super::sink), which measure a stack that works. Nothing is
+//! They stand apart from the roles that measure a stack that works. Nothing is
 //! recorded here but events in a log that outlives the process; the runner works out the figures. Until the trial has started
 //! an error ends the first process of a participant as in any trial. One that takes the place of an earlier one, and everybody
 //! from the start on, notes an error and tries again. A send that blocks cannot be interrupted: the runner ends such an agent.
 
 mod kit;
 mod looks;
+mod provider;
 mod sink;
 mod source;
 
@@ -16,10 +17,11 @@ use crate::shared::ThreadState;
 use dyno_model::Role;
 pub(crate) use kit::Kit;
 
-/// Plays a source or a sink that tolerates faults.
+/// Plays a source, a caller, a sink or a provider that tolerates faults.
 pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
     match job.participant.role {
-        Role::Source => source::play(job, thread, kit),
+        Role::Source | Role::Initiator => source::play(job, thread, kit),
+        Role::Echo => provider::play(job, thread),
         _ => sink::play(job, thread, kit),
     }
 }

@@ -278,6 +278,9 @@ pub(super) fn expected_messages(experiment: &Experiment) -> u64 {
         (Extent::Duration(d), Workload::Burst { messages, period }) => {
             u64::from(messages) * (d.0 / period.0.max(1) + 2)
         }
+        (Extent::Duration(d), Workload::Call { gap, .. }) if gap > Nanos::ZERO => {
+            (d.0 / gap.0).min((seconds(d) * 5e6) as u64) + 64
+        }
         (
             Extent::Duration(d),
             Workload::Flood

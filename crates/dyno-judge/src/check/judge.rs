@@ -68,6 +68,14 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             Some(but) => (Status::Undecided, but),
             None => (Status::Pass, finding.reason),
         },
+        // A host that takes the CPU away long enough makes a receiver deaf by itself.
+        Status::Fail if limit.measure == Measure::Deaf && trials.all_disturbed() => (
+            Status::Undecided,
+            format!(
+                "the host disturbed every trial; they would fail: {}",
+                finding.reason
+            ),
+        ),
         other => (other, finding.reason),
     };
     let all_disturbed = trials.all_disturbed() && finding.found.is_some();

@@ -88,6 +88,23 @@ fn deaf_trials_are_counted() {
 }
 
 #[test]
+fn deaf_trials_that_the_host_disturbed_decide_nothing() {
+    let mut run = run(&[7]);
+    for trial in &mut run.trials {
+        let load = dyno_model::Cause::Told("foreign load".into());
+        trial.disturbed.push(load);
+    }
+    let (status, reason) = held(&run, "zenoh", "metric = \"deaf\"\nat_most = 0");
+    assert_eq!(status, Status::Undecided, "{reason}");
+    let begin = "the host disturbed every trial; they would fail: in 1 of 20 trials";
+    assert!(reason.starts_with(begin), "{reason}");
+    // One that it did not disturb decides again.
+    run.trials[7].disturbed.clear();
+    let (status, reason) = held(&run, "zenoh", "metric = \"deaf\"\nat_most = 0");
+    assert_eq!(status, Status::Fail, "{reason}");
+}
+
+#[test]
 fn trials_that_tell_nothing_keep_a_limit_from_passing() {
     let mut run = run(&[]);
     run.trials[3].outages.clear();

@@ -22,6 +22,8 @@ pub fn unplugged(e: &mut Experiment) {
         at: Nanos::from_secs(1),
         lasts: Nanos::from_secs(1),
         share: None,
+        burst: None,
+        rate_bits: None,
         way: Default::default(),
     }];
 }

@@ -8,7 +8,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-fn noted() -> [Noted; 6] {
+fn noted() -> [Noted; 7] {
     [
         Noted::Arrival {
             sequence: u64::MAX,
@@ -23,6 +23,7 @@ fn noted() -> [Noted; 6] {
         Noted::NotSent { sequence: 10 },
         Noted::TakeFailed,
         Noted::Peers { matched: u32::MAX },
+        Noted::NoAnswer { sequence: 11 },
     ]
 }
 
@@ -37,7 +38,7 @@ fn written(path: &Path, capacity: usize) {
 #[test]
 fn what_is_pushed_is_read_back() {
     let (_directory, path) = place();
-    let log = FaultLog::create(&path, 3, 2, 6).unwrap();
+    let log = FaultLog::create(&path, 3, 2, 7).unwrap();
     assert_eq!(FaultLog::read(&path).unwrap(), FaultEvents::default());
     for (at, what) in (100..).zip(noted()) {
         log.push(7, Nanos(at), what);
@@ -61,7 +62,7 @@ fn what_is_pushed_is_read_back() {
 #[test]
 fn what_has_no_room_is_counted() {
     let (_directory, path) = place();
-    for (capacity, dropped) in [(0, 6), (4, 2), (6, 0)] {
+    for (capacity, dropped) in [(0, 7), (4, 3), (7, 0)] {
         written(&path, capacity);
         let read = FaultLog::read(&path).unwrap();
         assert_eq!((read.events.len(), read.dropped), (capacity, dropped));
@@ -135,8 +136,8 @@ fn a_cut_log_is_shorter_or_none() {
         let events = length.saturating_sub(HEADER * WORD) / (EVENT * WORD);
         match FaultLog::read(&path) {
             Ok(read) => {
-                assert_eq!(read.events.len(), events.min(6));
-                assert_eq!(read.dropped as usize, 6 - events.min(6));
+                assert_eq!(read.events.len(), events.min(7));
+                assert_eq!(read.dropped as usize, 7 - events.min(7));
             }
             Err(error) => assert!(length < HEADER * WORD, "{length}: {error}"),
         }

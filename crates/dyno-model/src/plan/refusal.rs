@@ -552,6 +552,22 @@ pub enum RefusalReason {
         /// The kind of fault.
         what: String,
     },
+    /// Calls without a schedule.
+    #[error(
+        "calls with faults are due on a schedule, and these follow each other at once; write a `gap`"
+    )]
+    FaultNoGap,
+    /// The testbed gives the link no rate.
+    #[error(
+        "a {what} changes the rate that the testbed gives a link, and the link of {host} has none; write `[link]` with a `rate` in \
+         the testbed"
+    )]
+    FaultNoRate {
+        /// The kind of fault.
+        what: String,
+        /// The host by name.
+        host: String,
+    },
     /// Too little of the stream comes before a fault.
     #[error(
         "a {what} {at} after the window begins has too little of the stream before it to tell what is usual; set `at` to {least} or \

@@ -65,6 +65,22 @@ fn mistakes_are_told_with_their_place() {
             fault("blackout", "sender", "for = \"1 s\"\nshare = 0.5"),
         ),
         (
+            "a storm of one",
+            fault("storm", "receiver 2", "for = \"1 s\""),
+        ),
+        (
+            "bursts of less than a packet",
+            fault("loss", "sender", "for = \"1 s\"\nshare = 0.5\nburst = 0.5"),
+        ),
+        (
+            "bursts too short for the share",
+            fault("loss", "sender", "for = \"1 s\"\nshare = 0.9\nburst = 2"),
+        ),
+        (
+            "a rate of nothing",
+            fault("rate", "sender", "for = \"1 s\""),
+        ),
+        (
             "a way of a stop",
             fault("stop", "sender", "for = \"1 s\"\nway = \"in\""),
         ),
@@ -226,13 +242,48 @@ fn cells_that_cannot_have_a_fault_are_left_out_with_the_reason() {
 }
 
 #[test]
+fn a_link_without_a_rate_gets_no_other_one() {
+    let slower = fault("rate", "sender", "for = \"1 s\"\nrate = \"1 Mbit/s\"");
+    let text = stream("tcp", &format!("placement = \"host\"\n{slower}"));
+    let mut catalog = Catalog::builtin();
+    catalog.add_suite("mine", "mine.toml", &text);
+    let hosts = "description = \"two\"\n[[host]]\nname = \"h\"\nreach = \"namespace\"\ncount = 2\n";
+    catalog.add_testbed("plain", "plain.toml", hosts);
+    let planned = |testbed: &str| {
+        let mut request = crate::common::request("mine");
+        request.testbed = testbed.into();
+        plan(&catalog, &request, &adapters(), &facts())
+    };
+    let refused = refusal_of(planned("plain"));
+    assert!(refused.contains("link of h1 has none"), "{refused}");
+    let plan = planned("netns-1gbe").unwrap_or_else(|e| panic!("{}", shown(&e)));
+    assert_eq!(plan.experiments[0].faults[0].rate_bits, Some(1_000_000));
+}
+
+#[test]
+fn calls_with_faults_need_a_gap() {
+    let calls = |gap: &str| {
+        let text = stream("tcp", &fault("stop", "receiver", "for = \"1 s\""));
+        plan_text(&text.replace("\"stream\"\nrate = \"100 Hz\"", &format!("\"call\"{gap}")))
+    };
+    let plan = calls("\ngap = \"10 ms\"").unwrap_or_else(|e| panic!("{}", shown(&e)));
+    assert_eq!(plan.experiments[0].faults.len(), 1);
+    let refused = shown(&calls("").unwrap_err());
+    assert!(refused.contains("write a `gap`"), "{refused}");
+}
+
+#[test]
 fn faults_are_planned_in_order_of_time() {
     let text = stream(
         "tcp",
         &format!(
             "{}{}",
-            fault("loss", "receiver 2", "for = \"2 s\"\nshare = 0.25")
-                .replace("\"1 s\"", "\"4 s\""),
+            fault(
+                "loss",
+                "receiver 2",
+                "for = \"2 s\"\nshare = 0.25\nburst = 3"
+            )
+            .replace("\"1 s\"", "\"4 s\""),
             fault("blackout", "sender", "for = \"500 ms\"\nway = \"out\""),
         ),
     );
@@ -250,6 +301,8 @@ fn faults_are_planned_in_order_of_time() {
         at: Nanos::from_secs(1),
         lasts: Nanos::from_millis(500),
         share: None,
+        burst: None,
+        rate_bits: None,
         way: Way::Out,
     };
     let loss = Fault {
@@ -258,6 +311,8 @@ fn faults_are_planned_in_order_of_time() {
         at: Nanos::from_secs(4),
         lasts: Nanos::from_secs(2),
         share: Some(0.25),
+        burst: Some(3.0),
+        rate_bits: None,
         way: Way::Both,
     };
     assert_eq!(e.faults, [blackout, loss]);

@@ -39,6 +39,10 @@ struct FaultJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    burst: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_bits: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     way: Option<Way>,
 }
 
@@ -50,6 +54,8 @@ impl From<&Fault> for FaultJson {
             at_ns: f.at.0,
             for_ns: f.what.info().lasts.then_some(f.lasts.0),
             share: f.share,
+            burst: f.burst,
+            rate_bits: f.rate_bits,
             way: Some(f.way).filter(|way| *way != Way::Both),
         }
     }

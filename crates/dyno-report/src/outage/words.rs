@@ -3,7 +3,7 @@
 use crate::number::{TimeUnit, duration, latency_ns, sig3};
 use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary};
 use dyno_model::fault::{FaultKind, Target};
-use dyno_model::{Fault, Metric};
+use dyno_model::{Fault, Metric, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// `after the receiver was without a link for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
@@ -108,16 +108,21 @@ fn event(fault: &Fault) -> String {
         Target::Sender { .. } | Target::Receiver { .. } | Target::Daemon { .. } => "the ",
     };
     let was = match fault.what {
-        FaultKind::Crash | FaultKind::Leave => "",
+        FaultKind::Crash | FaultKind::Leave | FaultKind::Rejoin => "",
         _ => "was ",
     };
     format!("{the}{who} {was}{done}")
 }
 
-/// Whether a message may still come after the faults: the only sender was not taken away for good.
+/// Whether a message may still come after the faults: the only sender, or the provider of calls, was not taken away for good.
 fn may_recover(e: &ExperimentSummary, outage: &OutageSummary) -> bool {
-    let is_gone = |f: &Fault| !f.what.info().lasts && matches!(f.who, Target::Sender { .. });
-    e.experiment.topology.senders > 1 || !outage.faults.iter().any(is_gone)
+    let is_needed = |who: &Target| match who {
+        Target::Sender { .. } => e.experiment.topology.senders == 1,
+        Target::Receiver { .. } => e.experiment.workload.kind() == WorkloadKind::Call,
+        Target::Daemon { .. } => false,
+    };
+    let mut gone = outage.faults.iter().filter(|f| !f.what.info().lasts);
+    !gone.any(|f| is_needed(&f.who))
 }
 
 /// The finding that a receiver never got a newer message, with its trials.
@@ -202,7 +207,7 @@ pub(crate) fn legend(relative: bool, left_out: &[&str]) -> Vec<String> {
         ("worst", "the longest recovery of all trials"),
         (
             "told by",
-            "trials by how the library first told of the fault: fewer matched peers, a failing send, a failing take",
+            "trials by how the library first told of the fault: fewer matched peers, a failing send, a failing take, a call without an answer",
         ),
         (
             "stated",

@@ -39,10 +39,11 @@ pub struct OutageSummary {
 }
 
 /// Every way in which a library tells of a fault, with its word in tables and exports; `None`: it does not tell.
-pub const TOLD_BY: [(Option<DetectedBy>, &str); 4] = [
+pub const TOLD_BY: [(Option<DetectedBy>, &str); 5] = [
     (Some(DetectedBy::Peers), "peers"),
     (Some(DetectedBy::Send), "send"),
     (Some(DetectedBy::Take), "take"),
+    (Some(DetectedBy::Call), "call"),
     (None, "never"),
 ];
 

@@ -47,9 +47,9 @@ fn deaf_and_half_deaf_trials_are_counted() {
         let o = s.experiments[i].outage.as_ref().unwrap();
         (o.trials, o.recovered, o.deaf(), o.half_deaf, o.told)
     };
-    assert_eq!(counts(0), (20, 20, 0, 0, [20, 0, 0, 0]));
-    assert_eq!(counts(1), (20, 19, 1, 0, [0, 0, 0, 20]));
-    assert_eq!(counts(2), (19, 18, 1, 1, [0, 19, 0, 0]));
+    assert_eq!(counts(0), (20, 20, 0, 0, [20, 0, 0, 0, 0]));
+    assert_eq!(counts(1), (20, 19, 1, 0, [0, 0, 0, 0, 20]));
+    assert_eq!(counts(2), (19, 18, 1, 1, [0, 19, 0, 0, 0]));
     let deaf = s.experiments[2].outage.as_ref().unwrap().deaf_ends[0];
     assert_eq!((deaf.trial, deaf.receiver), (3, 2));
 }

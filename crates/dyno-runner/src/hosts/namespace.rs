@@ -136,6 +136,11 @@ impl Namespace {
         self.network.within(|| Ok(work()))
     }
 
+    /// Its network.
+    pub(super) fn network(&self) -> &NetworkNamespace {
+        &self.network
+    }
+
     /// Whether its link has been down since it was made, but for when a fault of the experiment had it down.
     pub(crate) fn trouble(&self) -> Option<FailureCause> {
         let host = || self.name.clone();

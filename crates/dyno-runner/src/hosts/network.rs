@@ -12,7 +12,7 @@
 
 use crate::daemon::find;
 use crate::hosts::HostsError;
-use crate::hosts::namespace::{Namespace, NetworkNamespace};
+use crate::hosts::namespace::{DEVICE, Namespace, NetworkNamespace};
 use crate::hosts::xdp::Dropper;
 use dyno_model::Testbed;
 use dyno_model::plan::{Link, Reach};
@@ -46,6 +46,23 @@ impl Network {
         let queues = self.switch.within(|| Ok(dyno_measure::read_queues()))?;
         let of = |number| queues.get(&port(number)).map_or(0, |queue| queue.dropped);
         Ok((1..=hosts).map(of).collect())
+    }
+
+    /// Gives both ends of the link to a host, counted from 0, another rate and buffer. What waits there goes on waiting.
+    pub(super) fn reshape(
+        &self,
+        number: usize,
+        host: &NetworkNamespace,
+        link: &Link,
+    ) -> Result<(), HostsError> {
+        let tc = tool("tc").unwrap_or_else(|| "tc".into());
+        let step = "give a link another rate";
+        let ends = [(host, DEVICE.to_owned()), (&self.switch, port(number + 1))];
+        let ends = ends.map(|(within, device)| {
+            let lines = shape(&device, link);
+            Step::start(within, Command::new(&tc), &lines, step)
+        });
+        ends.into_iter().try_for_each(|end| end?.end())
     }
 
     /// What can drop packets that come from a host, counted from 0, where its link ends.
@@ -147,7 +164,7 @@ pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Option<Namespace>>, Network
         if let Some(link) = &host.link {
             let step = format!("shape the link of {name}");
             let tc = Command::new(&tools.tc);
-            steps.push(Step::start(network, tc, &shape("eth0", link), &step)?);
+            steps.push(Step::start(network, tc, &shape(DEVICE, link), &step)?);
             downlinks.push_str(&shape(&port(number), link));
         }
     }
@@ -167,12 +184,12 @@ pub(crate) fn make(testbed: &Testbed) -> Result<(Vec<Option<Namespace>>, Network
     Ok((watched.collect::<Result<_, _>>()?, Network { switch }))
 }
 
-/// The command for `tc` that gives one end of a link its rate and its buffer.
+/// The command for `tc` that gives one end of a link its rate and its buffer, whatever they were.
 fn shape(device: &str, link: &Link) -> String {
     let burst = (link.rate_bits as f64 / 8.0 * BURST_SECONDS).max(LEAST_BURST);
     let (rate, buffer) = (link.rate_bits, link.buffer_bytes);
     format!(
-        "qdisc add dev {device} root tbf rate {rate}bit burst {burst:.0} limit {buffer} overhead \
+        "qdisc replace dev {device} root tbf rate {rate}bit burst {burst:.0} limit {buffer} overhead \
          {OVERHEAD}\n"
     )
 }
@@ -253,7 +270,7 @@ mod tests {
         };
         assert_eq!(
             shaped(1_000_000_000),
-            "qdisc add dev eth0 root tbf rate 1000000000bit burst 125000 limit 262144 overhead 24\n"
+            "qdisc replace dev eth0 root tbf rate 1000000000bit burst 125000 limit 262144 overhead 24\n"
         );
         assert!(shaped(1_000_000).contains(" burst 4000 "));
     }

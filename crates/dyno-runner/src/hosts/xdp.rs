@@ -20,8 +20,7 @@ const TYPE: u32 = 6;
 const PLACE: u32 = 37;
 /// `XDP_FLAGS_SKB_MODE` of <linux/if_link.h>: generic.
 const GENERIC: u32 = 1 << 1;
-/// What the program returns.
-const DROP: i32 = 1;
+/// What the program returns for a packet that passes (`XDP_PASS`); for one that is dropped one less (`XDP_DROP`).
 const PASS: i32 = 2;
 /// The helper `bpf_get_prandom_u32`.
 const RANDOM: i32 = 7;
@@ -46,22 +45,41 @@ const fn instruction(code: u8, registers: u8, offset: i16, immediate: i32) -> In
     }
 }
 
-/// A program that drops a packet where a random number of 32 bits is below the number in the map.
-fn program(map: &OwnedFd) -> [Instruction; 9] {
+/// The map's value: two numbers of 32 bits, in words of 64. A packet is dropped where a random number is below the first of
+/// them, or below the second where the packet before it was dropped. So losses come in bursts (E. N. Gilbert, Capacity of a
+/// burst-noise channel, Bell System Technical Journal 39, 1960, with all packets lost in the bad state).
+#[repr(C)]
+#[derive(Default)]
+struct Thresholds {
+    begin: u64,
+    go_on: u64,
+    /// Whether the last packet was dropped; the program writes it.
+    dropped: u64,
+}
+
+/// A program that drops packets by the [`Thresholds`] in the map.
+fn program(map: &OwnedFd) -> [Instruction; 14] {
     [
-        // r1 = the address of the map's value: two instructions (BPF_LD | BPF_DW | BPF_IMM with BPF_PSEUDO_MAP_VALUE).
-        instruction(0x18, 0x21, 0, map.as_raw_fd()),
+        // r6 = the address of the map's value: two instructions (BPF_LD | BPF_DW | BPF_IMM with BPF_PSEUDO_MAP_VALUE).
+        instruction(0x18, 0x26, 0, map.as_raw_fd()),
         instruction(0, 0, 0, 0),
-        // r6 = the value, of 64 bits (BPF_LDX | BPF_MEM | BPF_DW).
-        instruction(0x79, 0x16, 0, 0),
+        // r7 = `dropped`, r8 = `begin` (BPF_LDX | BPF_MEM | BPF_DW).
+        instruction(0x79, 0x67, 16, 0),
+        instruction(0x79, 0x68, 0, 0),
+        // Where r7 is not 0, r8 = `go_on`: else over one instruction (BPF_JMP | BPF_JEQ | BPF_K).
+        instruction(0x15, 0x07, 1, 0),
+        instruction(0x79, 0x68, 8, 0),
         // r0 = a random number.
         instruction(0x85, 0, 0, RANDOM),
-        // Where r0 < r6, without a sign: over two instructions (BPF_JMP | BPF_JLT | BPF_X).
-        instruction(0xad, 0x60, 2, 0),
-        // r0 = the answer (BPF_ALU | BPF_MOV | BPF_K), and the end (BPF_JMP | BPF_EXIT).
-        instruction(0xb4, 0, 0, PASS),
-        instruction(0x95, 0, 0, 0),
-        instruction(0xb4, 0, 0, DROP),
+        // r7 = r0 < r8, without a sign (BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_JGE | BPF_X).
+        instruction(0xb7, 0x07, 0, 0),
+        instruction(0x3d, 0x80, 1, 0),
+        instruction(0xb7, 0x07, 0, 1),
+        // `dropped` = r7 (BPF_STX | BPF_MEM | BPF_DW).
+        instruction(0x7b, 0x76, 16, 0),
+        // r0 = the answer: `PASS`, or one less (BPF_ALU64 | BPF_MOV | BPF_K, BPF_ALU64 | BPF_SUB | BPF_X); and the end.
+        instruction(0xb7, 0, 0, PASS),
+        instruction(0x1f, 0x70, 0, 0),
         instruction(0x95, 0, 0, 0),
     ]
 }
@@ -122,7 +140,7 @@ impl Dropper {
         let map = Map {
             kind: ARRAY,
             key_bytes: size_of::<u32>() as u32,
-            value_bytes: size_of::<u64>() as u32,
+            value_bytes: size_of::<Thresholds>() as u32,
             entries: 1,
         };
         // SAFETY: there are no pointers in it.
@@ -147,20 +165,30 @@ impl Dropper {
         Ok(Dropper { map, _link: link })
     }
 
-    /// From when this returns on that share of the packets is dropped, each by a random number of its own. `share`: from 0,
-    /// which lets all pass, up to 1.
+    /// From when this returns on that share of the packets is dropped: `burst` in a row on average, or each by a random number
+    /// of its own. `share`: from 0, which lets all pass, up to 1.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub(crate) fn set(&self, share: f64) -> io::Result<()> {
-        // A number of 32 bits is below it with the probability `share`.
-        let threshold = (share * 2f64.powi(32)) as u64;
+    pub(crate) fn set(&self, share: f64, burst: Option<f64>) -> io::Result<()> {
+        // A number of 32 bits is below it with this probability.
+        let threshold = |probability: f64| (probability.clamp(0.0, 1.0) * 2f64.powi(32)) as u64;
+        let [begin, go_on] = match burst {
+            None => [share; 2],
+            // A burst goes on with the probability 1 - 1/burst, and in the long run there are `share` of dropped packets.
+            Some(burst) => [share / (burst * (1.0 - share)), 1.0 - 1.0 / burst],
+        };
+        let thresholds = Thresholds {
+            begin: threshold(begin),
+            go_on: threshold(go_on),
+            dropped: 0,
+        };
         let key = 0_u32;
         let update = Update {
             map: descriptor(&self.map),
             padding: 0,
             key: address(&raw const key),
-            value: address(&raw const threshold),
+            value: address(&raw const thresholds),
             flags: 0,
         };
         // SAFETY: the pointers in it are to a key and a value of the map's sizes.
@@ -222,17 +250,21 @@ mod tests {
 
     /// How many of 2,000 datagrams over the loopback device arrive.
     fn arrive() -> usize {
+        arrivals().into_iter().filter(|arrived| *arrived).count()
+    }
+
+    /// Which of them do.
+    fn arrivals() -> Vec<bool> {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
         receiver.set_nonblocking(true).unwrap();
-        let mut arrived = 0;
-        for _ in 0..2_000 {
+        let arrives = |_| {
             sender.send(b"x").unwrap();
             // The loopback device hands over within the call.
-            arrived += usize::from(receiver.recv(&mut [0; 8]).is_ok());
-        }
-        arrived
+            receiver.recv(&mut [0; 8]).is_ok()
+        };
+        (0..2_000).map(arrives).collect()
     }
 
     #[test]
@@ -242,7 +274,7 @@ mod tests {
             let mut counts = vec![arrive()];
             let dropper = Dropper::attach("lo")?;
             for share in [0.0, 1.0, 0.0, 0.25] {
-                dropper.set(share)?;
+                dropper.set(share, None)?;
                 counts.push(arrive());
             }
             drop(dropper);
@@ -259,6 +291,29 @@ mod tests {
         );
         // 1,500 are expected; ten standard deviations are 194.
         assert!((1_306..=1_694).contains(&some), "{some}");
+    }
+
+    #[test]
+    fn dropped_packets_come_in_bursts() {
+        let Some(namespace) = namespace() else { return };
+        let counts = namespace.within(|| {
+            let dropper = Dropper::attach("lo")?;
+            dropper.set(0.25, Some(10.0))?;
+            let within = arrivals();
+            dropper.set(0.0, None)?;
+            Ok((within, arrivals()))
+        });
+        let (within, after) = counts.unwrap();
+        assert!(after.iter().all(|arrived| *arrived));
+        let lost = within.iter().filter(|arrived| !**arrived).count();
+        let bursts = within.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
+        // 500 of 2,000 in 50 bursts are expected. The number of bursts has a standard deviation of at most 7, their length one
+        // of 10.
+        assert!((20..=80).contains(&bursts), "{bursts}");
+        assert!(
+            (4.0..=25.0).contains(&(lost as f64 / bursts as f64)),
+            "{lost} in {bursts}"
+        );
     }
 
     #[test]

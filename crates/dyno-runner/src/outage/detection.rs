@@ -18,6 +18,7 @@ pub(super) fn detections(seen: &Seen<'_>, span: &Span) -> Vec<Detection> {
         let by = match event.what {
             Noted::NotSent { .. } => DetectedBy::Send,
             Noted::TakeFailed => DetectedBy::Take,
+            Noted::NoAnswer { .. } => DetectedBy::Call,
             Noted::Peers { matched } => {
                 let end = (event.participant, event.generation, event.channel);
                 match peers.insert(end, matched) {

@@ -1,8 +1,8 @@
 //! The time that the faults of a trial span.
 
 use super::seen::Seen;
+use dyno_model::Nanos;
 use dyno_model::fault::Outage;
-use dyno_model::{Nanos, Workload};
 
 /// From the first fault's begin to the last one's end, each with its two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +18,7 @@ impl Span {
     pub(super) fn of(seen: &Seen<'_>) -> Option<Self> {
         // What has no end lasts, which nobody can wait for: its begin is earlier than any end could be.
         let ends = seen.made.iter().map(|made| made.end.unwrap_or(made.begin));
-        let period = match seen.experiment.workload {
-            Workload::Stream { rate, .. } => Nanos(rate.period_ns().ceil() as u64),
-            _ => Nanos::ZERO,
-        };
+        let period = seen.experiment.workload.due_period().unwrap_or_default();
         let span = Span {
             begin: seen.made.iter().map(|made| made.begin).min()?,
             end: ends.max()?,

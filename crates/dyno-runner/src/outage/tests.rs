@@ -44,6 +44,8 @@ impl Scene {
             at: ms(fault[0]),
             lasts: ms(fault[1] - fault[0]),
             share: None,
+            burst: None,
+            rate_bits: None,
             way: Direction::Both,
         }];
         let participant = |index| Participant {

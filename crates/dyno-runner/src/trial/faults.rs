@@ -14,6 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 use std::io;
+use std::process::ExitStatus;
 use std::time::Instant;
 
 /// Apart from all else that is drawn from a trial's seed.
@@ -29,33 +30,58 @@ enum Blow {
     Continue,
 }
 
+/// A process that a fault may strike.
+pub(super) struct Process {
+    pid: u32,
+    /// `None`: it lives.
+    pub(super) status: Option<ExitStatus>,
+    pub(super) label: String,
+}
+
 impl<'a> Trial<'a, '_> {
     /// The faults of the experiment with whom they strike, due as if the window began at zero. `seats` are the processes of
     /// the graph.
     pub(super) fn acts(&self, places: &[Place<'_>], seats: &[u16]) -> Result<Vec<Act<'a>>, Failed> {
         let experiment = self.context.experiment;
-        let act = |fault: &'a Fault| {
-            let victim = self.victim(fault, places, seats);
-            let victim = victim.map_err(|error| self.not_made(fault, error))?;
-            Ok(Act {
-                fault,
-                victim,
-                begin: fault.at,
-                end: Nanos::ZERO,
-                state: State::Waiting,
-                made: None,
-            })
-        };
-        experiment.faults.iter().map(act).collect()
+        let mut acts = Vec::new();
+        // A plan has few faults.
+        for (number, fault) in (0..).zip(&experiment.faults) {
+            for who in self.targets(fault) {
+                let victim = self.victim((fault, &who), places, seats);
+                acts.push(Act {
+                    fault,
+                    number,
+                    victim: victim.map_err(|error| self.not_made(fault, error))?,
+                    begin: fault.at,
+                    end: Nanos::ZERO,
+                    state: State::Waiting,
+                    made: None,
+                });
+            }
+        }
+        Ok(acts)
+    }
+
+    /// Whom the fault strikes: of a storm all of that side.
+    fn targets(&self, fault: &Fault) -> Vec<Target> {
+        let topology = self.context.experiment.topology;
+        match (fault.what, &fault.who) {
+            (FaultKind::Storm, Target::Sender { .. }) => (0..topology.senders)
+                .map(|number| Target::Sender { number })
+                .collect(),
+            (FaultKind::Storm, Target::Receiver { .. }) => (0..topology.receivers)
+                .map(|number| Target::Receiver { number })
+                .collect(),
+            (_, who) => vec![who.clone()],
+        }
     }
 
     /// Up to a period of the stream, at random for each trial; for all of its faults, so that what lies between them stays.
     pub(super) fn jitter(&self) -> Nanos {
-        let rate = self.context.experiment.workload.numbers().rate;
-        let period = rate.map_or(0.0, |rate| rate.period_ns());
+        let period = self.context.experiment.workload.due_period();
         let mut random = ChaCha8Rng::seed_from_u64(self.context.seed);
         random.set_stream(STREAM);
-        Nanos(random.random_range(0..=period as u64))
+        Nanos(random.random_range(0..=period.unwrap_or_default().0))
     }
 
     fn not_made(&self, fault: &Fault, error: impl ToString) -> Failed {
@@ -67,25 +93,29 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// Whom the fault strikes; an error says why it cannot.
-    fn victim(&self, fault: &Fault, places: &[Place<'_>], seats: &[u16]) -> Result<Victim, String> {
-        let (process, host) = match &fault.who {
+    fn victim(
+        &self,
+        (fault, who): (&Fault, &Target),
+        places: &[Place<'_>],
+        seats: &[u16],
+    ) -> Result<Victim, String> {
+        let (process, host) = match who {
             Target::Daemon { name } => {
                 let mut daemons = self.daemons.iter();
                 let number = daemons.position(|d| name.is_empty() || d.name() == name);
-                let number = number.ok_or_else(|| format!("the stack has no {}", fault.who))?;
+                let number = number.ok_or_else(|| format!("the stack has no {who}"))?;
                 (Victim::Daemon(number), self.daemons[number].place())
             }
             Target::Sender { .. } | Target::Receiver { .. } => {
-                let participant = self.graph.target(&fault.who);
-                let participant =
-                    participant.ok_or_else(|| format!("there is no {}", fault.who))?;
+                let participant = self.graph.target(who);
+                let participant = participant.ok_or_else(|| format!("there is no {who}"))?;
                 let seat = seats.iter().position(|s| *s == participant.process);
-                let seat = seat.ok_or_else(|| format!("{} has no process", fault.who))?;
+                let seat = seat.ok_or_else(|| format!("{who} has no process"))?;
                 (Victim::Seat(seat), participant.host)
             }
         };
         let place = places.iter().find(|place| place.index == host);
-        let place = place.ok_or_else(|| format!("{} has no host", fault.who))?;
+        let place = place.ok_or_else(|| format!("{who} has no host"))?;
         if !place.host.is_local_machine() {
             return Err(
                 "its host is another machine, and faults are made on this one alone".into(),
@@ -139,10 +169,15 @@ impl<'a> Trial<'a, '_> {
                 let now = self.context.clock.now();
                 ([now; 2], State::Lasting(Hold::Nothing))
             }
-            FaultKind::Kill | FaultKind::Restart | FaultKind::Crash | FaultKind::Leave => {
+            FaultKind::Kill
+            | FaultKind::Restart
+            | FaultKind::Storm
+            | FaultKind::Crash
+            | FaultKind::Leave
+            | FaultKind::Rejoin => {
                 let blow = match fault.what {
                     FaultKind::Crash => Blow::Crash,
-                    FaultKind::Leave => Blow::Leave,
+                    FaultKind::Leave | FaultKind::Rejoin => Blow::Leave,
                     _ => Blow::Kill,
                 };
                 let begin = self.strike(scene, &[victim], blow);
@@ -160,7 +195,7 @@ impl<'a> Trial<'a, '_> {
                 let begin = begin.map_err(|e| not_made(self, e))?;
                 (begin, State::Lasting(Hold::Stopped(victims)))
             }
-            FaultKind::LinkDown | FaultKind::Blackout | FaultKind::Loss => {
+            FaultKind::LinkDown | FaultKind::Blackout | FaultKind::Loss | FaultKind::Rate => {
                 let cut = self.cut(&scene.gates, fault, victim);
                 let (hold, begin) = cut.map_err(|e| not_made(self, e))?;
                 (begin, State::Lasting(hold))
@@ -171,8 +206,7 @@ impl<'a> Trial<'a, '_> {
         act.state = state;
         act.end = begin[1].saturating_add(fault.lasts);
         act.made = Some(FaultMade {
-            // A plan has few faults.
-            fault: number as u16,
+            fault: act.number,
             who,
             begin,
             end: None,
@@ -191,16 +225,23 @@ impl<'a> Trial<'a, '_> {
         let before = self.context.clock.now();
         let mut stopping = Vec::new();
         for victim in victims {
-            match *victim {
-                Victim::Seat(seat) => {
-                    let seat = &scene.seats[seat];
-                    let own = seat.assignment.participants().map(|p| p.index);
-                    scene.struck.extend(own);
-                    stopping.push(self.strike_agent(seat.agent, blow)?);
-                }
-                Victim::Daemon(daemon) => stopping.push(self.strike_daemon(daemon, blow)?),
-                Victim::Host(_) => {}
+            if let Victim::Seat(seat) = *victim {
+                let own = scene.seats[seat].assignment.participants();
+                scene.struck.extend(own.map(|p| p.index));
             }
+            let Some(process) = self.process(scene, *victim) else {
+                continue;
+            };
+            match (process.status, blow) {
+                (None, _) => self.strike_one(scene, *victim, process.pid, blow)?,
+                // It ended while it stood still.
+                (Some(_), Blow::Continue) => {}
+                (Some(_), _) => {
+                    let error = format!("{} has ended before", process.label);
+                    return Err(io::Error::other(error));
+                }
+            }
+            stopping.push(process.pid);
         }
         if blow == Blow::Stop {
             stopping.into_iter().try_for_each(child::await_stop)?;
@@ -208,56 +249,59 @@ impl<'a> Trial<'a, '_> {
         Ok([before, self.context.clock.now()])
     }
 
-    /// Returns the number of its process.
-    fn strike_agent(&mut self, agent: usize, blow: Blow) -> io::Result<u32> {
-        let agent = &mut self.agents[agent];
-        let pid = agent.pid();
-        if agent.status().is_some() {
-            return match blow {
-                // It ended while it stood still.
-                Blow::Continue => Ok(pid),
-                _ => Err(io::Error::other(format!(
-                    "{} has ended before",
-                    agent.label
-                ))),
-            };
-        }
-        match blow {
-            Blow::Kill => child::send(pid, Signal::KILL)?,
-            Blow::Crash => {
-                child::without_core(pid)?;
-                child::send(pid, Signal::ABORT)?;
+    fn strike_one(
+        &mut self,
+        scene: &Scene<'_, 'a>,
+        victim: Victim,
+        pid: u32,
+        blow: Blow,
+    ) -> io::Result<()> {
+        let signal = match (blow, victim) {
+            (Blow::Leave, Victim::Seat(seat)) => {
+                self.agents[scene.seats[seat].agent].send(&Command::Leave);
+                return Ok(());
             }
-            Blow::Leave => agent.send(&Command::Leave),
-            Blow::Stop => child::send(pid, Signal::STOP)?,
-            Blow::Continue => child::send(pid, Signal::CONT)?,
+            (Blow::Leave, Victim::Daemon(daemon)) => {
+                self.daemons[daemon].ask_to_end();
+                return Ok(());
+            }
+            (Blow::Crash, _) => {
+                child::without_core(pid)?;
+                return child::send(pid, Signal::ABORT);
+            }
+            (Blow::Kill | Blow::Leave, _) => Signal::KILL,
+            (Blow::Stop, _) => Signal::STOP,
+            (Blow::Continue, _) => Signal::CONT,
+        };
+        match victim {
+            // With the processes that it has started.
+            Victim::Daemon(daemon) => self.daemons[daemon].signal_group(signal),
+            Victim::Seat(_) | Victim::Host(_) => child::send(pid, signal)?,
         }
-        Ok(pid)
+        Ok(())
     }
 
-    fn strike_daemon(&mut self, daemon: usize, blow: Blow) -> io::Result<u32> {
-        let daemon = &mut self.daemons[daemon];
-        let pid = daemon.pid();
-        if daemon.status().is_some() {
-            return match blow {
-                Blow::Continue => Ok(pid),
-                _ => Err(io::Error::other(format!(
-                    "{} has ended before",
-                    daemon.label()
-                ))),
-            };
-        }
-        match blow {
-            Blow::Kill => daemon.signal_group(Signal::KILL),
-            Blow::Crash => {
-                child::without_core(pid)?;
-                daemon.signal(Signal::ABORT);
+    /// The process of a victim, unless that is a host.
+    pub(super) fn process(&mut self, scene: &Scene<'_, 'a>, victim: Victim) -> Option<Process> {
+        match victim {
+            Victim::Seat(seat) => {
+                let agent = &mut self.agents[scene.seats[seat].agent];
+                Some(Process {
+                    pid: agent.pid(),
+                    status: agent.status(),
+                    label: agent.label.clone(),
+                })
             }
-            Blow::Leave => daemon.ask_to_end(),
-            Blow::Stop => daemon.signal_group(Signal::STOP),
-            Blow::Continue => daemon.signal_group(Signal::CONT),
+            Victim::Daemon(daemon) => {
+                let daemon = &mut self.daemons[daemon];
+                Some(Process {
+                    pid: daemon.pid(),
+                    status: daemon.status(),
+                    label: daemon.label().to_owned(),
+                })
+            }
+            Victim::Host(_) => None,
         }
-        Ok(pid)
     }
 
     /// The processes that are to stand still: that one, or of a host all that live.
@@ -286,7 +330,7 @@ impl<'a> Trial<'a, '_> {
             let Victim::Host(host) = act.victim else {
                 continue;
             };
-            for out in ways(act.fault) {
+            for out in ways(act.fault).iter().copied() {
                 if gates.iter().any(|g| (g.host, g.out) == (host, out)) {
                     continue;
                 }
@@ -324,18 +368,28 @@ impl<'a> Trial<'a, '_> {
             let (unplugged, begin) = namespace.unplug(clock)?;
             return Ok((Hold::Unplugged(unplugged), begin));
         }
-        let share = match fault.what {
-            FaultKind::Loss => fault.share.unwrap_or(1.0),
-            _ => 1.0,
-        };
+        if let Some(rate) = fault.rate_bits {
+            let begin = self.set_rate(host, Some(rate))?;
+            return Ok((Hold::Slowed(host), begin));
+        }
+        let share = fault.share.unwrap_or(1.0);
         let of_fault = |gate: &Gate| gate.host == host && ways(fault).contains(&gate.out);
         let own = (0..gates.len()).filter(|number| of_fault(&gates[*number]));
         let own: Vec<usize> = own.collect();
         let before = clock.now();
         for number in &own {
-            gates[*number].dropper.set(share)?;
+            gates[*number].dropper.set(share, fault.burst)?;
         }
         Ok((Hold::Dropping(own), [before, clock.now()]))
+    }
+
+    /// Gives the link of a host another rate, or its own again. When that was, by readings of the clock before and after.
+    fn set_rate(&self, host: usize, rate_bits: Option<u64>) -> io::Result<[Nanos; 2]> {
+        let (hosts, clock) = (self.context.hosts, self.context.clock);
+        let before = clock.now();
+        let set = hosts.set_rate(&self.context.plan.testbed, host, rate_bits);
+        set.map_err(io::Error::other)?;
+        Ok([before, clock.now()])
     }
 
     /// Ends a fault that lasts.
@@ -366,10 +420,14 @@ impl<'a> Trial<'a, '_> {
             Hold::Dropping(gates) => {
                 let before = clock.now();
                 for number in gates {
-                    let opened = scene.gates[number].dropper.set(0.0);
+                    let opened = scene.gates[number].dropper.set(0.0, None);
                     opened.map_err(|e| self.not_made(fault, e))?;
                 }
                 [before, clock.now()]
+            }
+            Hold::Slowed(host) => {
+                let end = self.set_rate(host, None);
+                end.map_err(|e| self.not_made(fault, e))?
             }
         };
         note_end(&mut scene.acts[number], end);
@@ -384,16 +442,8 @@ impl<'a> Trial<'a, '_> {
         by: Instant,
     ) -> Result<(), Failed> {
         let (fault, victim) = (scene.acts[number].fault, scene.acts[number].victim);
-        let (status, label) = match victim {
-            Victim::Seat(seat) => {
-                let agent = &mut self.agents[scene.seats[seat].agent];
-                (agent.status(), agent.label.clone())
-            }
-            Victim::Daemon(daemon) => {
-                let daemon = &mut self.daemons[daemon];
-                (daemon.status(), daemon.label().to_owned())
-            }
-            Victim::Host(_) => return Ok(()),
+        let Some(Process { status, label, .. }) = self.process(scene, victim) else {
+            return Ok(());
         };
         let Some(status) = status else {
             return match Instant::now() < by {
@@ -401,7 +451,8 @@ impl<'a> Trial<'a, '_> {
                 false => Err(self.survived(fault, label)),
             };
         };
-        if fault.what == FaultKind::Leave && !status.success() {
+        let is_in_order = matches!(fault.what, FaultKind::Leave | FaultKind::Rejoin);
+        if is_in_order && !status.success() {
             scene.warnings.push(Warning::EndedAfterFault {
                 process: label,
                 exit: child::exit(status),
@@ -412,7 +463,7 @@ impl<'a> Trial<'a, '_> {
             scene.seats[seat].step = Step::Gone;
         }
         let act = &mut scene.acts[number];
-        if fault.what != FaultKind::Restart {
+        if !fault.what.restarts() {
             act.state = State::Over;
             let begin = act.made.as_ref().map(|made| made.begin);
             begin.into_iter().for_each(|begin| note_end(act, begin));
@@ -560,29 +611,29 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// Whom a fault strikes, as records say it.
-    fn name(&self, scene: &Scene<'_, 'a>, fault: &Fault, victim: Victim) -> String {
-        match victim {
-            Victim::Seat(seat) => self.agents[scene.seats[seat].agent].label.clone(),
-            Victim::Daemon(daemon) => self.daemons[daemon].label().to_owned(),
-            Victim::Host(host) => {
-                let host = self.context.plan.testbed.hosts.get(host);
-                let name = host.map_or("this host", |host| host.name.as_str());
-                match fault.what.info().on {
-                    On::Link => format!("link of {name}"),
-                    On::Process | On::Host => format!("processes of {name}"),
-                }
-            }
+    fn name(&mut self, scene: &Scene<'_, 'a>, fault: &Fault, victim: Victim) -> String {
+        if let Some(process) = self.process(scene, victim) {
+            return process.label;
+        }
+        let host = match victim {
+            Victim::Host(host) => self.context.plan.testbed.hosts.get(host),
+            Victim::Seat(_) | Victim::Daemon(_) => None,
+        };
+        let name = host.map_or("this host", |host| host.name.as_str());
+        match fault.what.info().on {
+            On::Link => format!("link of {name}"),
+            On::Process | On::Host => format!("processes of {name}"),
         }
     }
 }
 
 /// The ways of packets that a fault drops: those that its host sends, or would receive.
-fn ways(fault: &Fault) -> Vec<bool> {
+fn ways(fault: &Fault) -> &'static [bool] {
     match (fault.what, fault.way) {
-        (FaultKind::Blackout | FaultKind::Loss, Way::Both) => vec![false, true],
-        (FaultKind::Blackout | FaultKind::Loss, Way::In) => vec![false],
-        (FaultKind::Blackout | FaultKind::Loss, Way::Out) => vec![true],
-        _ => Vec::new(),
+        (FaultKind::Blackout | FaultKind::Loss, Way::Both) => &[false, true],
+        (FaultKind::Blackout, Way::In) => &[false],
+        (FaultKind::Blackout, Way::Out) => &[true],
+        _ => &[],
     }
 }
 

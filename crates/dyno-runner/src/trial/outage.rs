@@ -7,7 +7,6 @@ use crate::agent::Heard;
 use crate::child;
 use dyno_measure::{FaultLog, FaultLogError};
 use dyno_model::cause::{AgentTrouble, Cause, FailureCause, Warning};
-use dyno_model::plan::Extent;
 use dyno_model::protocol::{AgentResult, Assignment, Command, Report};
 use dyno_model::record::FailureKind;
 use dyno_model::{Nanos, TrialRecord};
@@ -35,6 +34,7 @@ impl<'a> Trial<'a, '_> {
         self.start_agents(&groups, &inbox)?;
         self.set_up(&groups, record)?;
         let running = self.warm_up(record)?;
+        let lasts = self.context.experiment.known_window().unwrap_or_default();
         let mut scene = Scene {
             seats: seats(groups),
             acts,
@@ -44,7 +44,7 @@ impl<'a> Trial<'a, '_> {
             warnings: Vec::new(),
             inbox,
             start: running.start,
-            window: self.window(running.window),
+            window: [running.window, running.window.saturating_add(lasts)],
         };
         let first = scene.window[0].saturating_add(self.jitter());
         for act in &mut scene.acts {
@@ -64,20 +64,6 @@ impl<'a> Trial<'a, '_> {
             record.places.extend(result.places);
         }
         self.observed(scene)
-    }
-
-    /// The window, as participants see it. A warm-up of a number of messages takes what they take at the stream's rate.
-    fn window(&self, begin: Nanos) -> [Nanos; 2] {
-        let experiment = self.context.experiment;
-        let rate = experiment.workload.numbers().rate;
-        let begin = match (experiment.settle, experiment.warmup, rate) {
-            (None, Extent::Messages(n), Some(rate)) => {
-                begin.saturating_add(Nanos((n as f64 * rate.period_ns()) as u64))
-            }
-            _ => begin,
-        };
-        let lasts = experiment.paced_window().unwrap_or_default();
-        [begin, begin.saturating_add(lasts)]
     }
 
     /// Makes the faults, and goes on until the window is over and all senders that live are done.
@@ -263,23 +249,17 @@ impl<'a> Trial<'a, '_> {
 
     /// It has ended, and no fault was to end it.
     fn note_end_of(&mut self, scene: &mut Scene<'_, 'a>, victim: Victim) {
-        let (process, status) = match victim {
-            Victim::Seat(number) => {
-                let seat = &mut scene.seats[number];
-                seat.step = Step::Gone;
-                let agent = &mut self.agents[seat.agent];
-                (agent.label.clone(), agent.status())
-            }
-            Victim::Daemon(number) => {
-                scene.away[number] = true;
-                let daemon = &mut self.daemons[number];
-                (daemon.label().to_owned(), daemon.status())
-            }
-            Victim::Host(_) => return,
+        match victim {
+            Victim::Seat(number) => scene.seats[number].step = Step::Gone,
+            Victim::Daemon(number) => scene.away[number] = true,
+            Victim::Host(_) => {}
+        }
+        let Some(process) = self.process(scene, victim) else {
+            return;
         };
-        let Some(status) = status else { return };
+        let Some(status) = process.status else { return };
         let warning = Warning::EndedAfterFault {
-            process,
+            process: process.label,
             exit: child::exit(status),
             said: self.last_words(scene, victim),
         };

@@ -88,6 +88,8 @@ impl Step {
 /// A fault on its way.
 pub(super) struct Act<'a> {
     pub(super) fault: &'a Fault,
+    /// Its place in the experiment's list; a storm has an act for each of its processes.
+    pub(super) number: u16,
     pub(super) victim: Victim,
     /// When it is due to begin.
     pub(super) begin: Nanos,
@@ -140,6 +142,8 @@ pub(super) enum Hold<'a> {
     Unplugged(Unplugged<'a>),
     /// Packets are dropped at these gates.
     Dropping(Vec<usize>),
+    /// The link of this host, by its number in the testbed, has another rate.
+    Slowed(usize),
 }
 
 /// What was seen of a trial with faults.

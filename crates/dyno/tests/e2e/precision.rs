@@ -108,6 +108,10 @@ fn a_finished_run_gets_more_trials_of_everything() {
     let before = place.trials("out");
     let first = std::fs::read(place.path("out/trials/e0000-t000.json")).unwrap();
     place
+        .run(&["run", "--resume", "out", "--more", "2", "--dry-run"])
+        .with_code(0)
+        .says("planned trials are stored already; 4 trials left, about ");
+    place
         .run(&["run", "--resume", "out", "--more", "2", "--quiet"])
         .with_code(0)
         .says("2 trials of each experiment added later");

@@ -30,7 +30,7 @@ pub(super) struct Seen {
 }
 
 /// The files of finished trials, with their content.
-type Trials = BTreeMap<PathBuf, Vec<u8>>;
+pub(super) type Trials = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Measures without a fault: each stack of the site must work, or the study would blame its faults. Returns how long a run
 /// takes.
@@ -176,21 +176,9 @@ fn check(
     // Processes end with a runner that is killed; files of such a one the next one removes.
     let is_next = ended.code.is_none_or(|code| code < 0)
         || fault.is_some_and(|fault| fault.kind.4 == Cleared::Next);
-    let deadline = Instant::now() + SETTLE;
-    let left = loop {
-        let now = world.inventory();
-        let new = now
-            .difference(base)
-            .filter(|line| !is_next || line.starts_with("process "));
-        let left: Vec<String> = new.cloned().collect();
-        if left.is_empty() || Instant::now() > deadline {
-            break left;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let left = left_behind(world, base, is_next);
     if !left.is_empty() {
         findings.push((Wrong::Left, format!("left behind: {}", left.join(", "))));
-        base.extend(left);
     }
     let (kind, met) = (fault.map_or("", |fault| fault.kind.0), ended.met);
     Ok(Seen {
@@ -199,6 +187,28 @@ fn check(
         findings,
         causes,
     })
+}
+
+/// What is there beside what was there before, once processes had the time to end; `base` has it from then on. Of what
+/// the next command clears, processes alone.
+pub(super) fn left_behind(
+    world: &World,
+    base: &mut BTreeSet<String>,
+    is_next: bool,
+) -> Vec<String> {
+    let deadline = Instant::now() + SETTLE;
+    loop {
+        let now = world.inventory();
+        let new = now
+            .difference(base)
+            .filter(|line| !is_next || line.starts_with("process "));
+        let left: Vec<String> = new.cloned().collect();
+        if left.is_empty() || Instant::now() > deadline {
+            base.extend(left.iter().cloned());
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// What the complete run lacks, and what it has too much.
@@ -231,7 +241,7 @@ fn incomplete(world: &World, stored: &Trials) -> Result<Vec<(Wrong, String)>, St
 }
 
 /// The stored trials, with the raw samples of those that have some.
-fn trials(world: &World) -> Result<Trials, String> {
+pub(super) fn trials(world: &World) -> Result<Trials, String> {
     let mut all = Trials::new();
     for name in names(&dir(world).join("trials"))
         .iter()
@@ -253,16 +263,19 @@ fn names(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn dir(world: &World) -> PathBuf {
+pub(super) fn dir(world: &World) -> PathBuf {
     world.runs.join("run")
 }
 
-fn start(world: &World, site: Site, seed: u64) -> Vec<String> {
-    let testbed = match site {
+pub(super) const fn testbed(site: Site) -> &'static str {
+    match site {
         Site::Here => "local",
         Site::Namespaces => "netns-1gbe",
         Site::Servers => "bench",
-    };
+    }
+}
+
+fn start(world: &World, site: Site, seed: u64) -> Vec<String> {
     let (dir, seed) = (dir(world).display().to_string(), seed.to_string());
     let words = [
         "run",
@@ -271,7 +284,7 @@ fn start(world: &World, site: Site, seed: u64) -> Vec<String> {
         "--repeats",
         "0",
         "--testbed",
-        testbed,
+        testbed(site),
         "--seed",
         &seed,
         "--out",
@@ -280,7 +293,7 @@ fn start(world: &World, site: Site, seed: u64) -> Vec<String> {
     words.map(str::to_owned).into()
 }
 
-fn forget(world: &World) -> Result<(), String> {
+pub(super) fn forget(world: &World) -> Result<(), String> {
     match fs::remove_dir_all(dir(world)) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             Err(format!("cannot remove a run: {e}"))

@@ -7,7 +7,7 @@ use crate::shared::{Call, Phase, ThreadState};
 use dyno_measure::FaultLog;
 use dyno_model::cause::{AgentTrouble, Warning};
 use dyno_model::plan::Extent;
-use dyno_model::{Experiment, Nanos, Role, Workload};
+use dyno_model::{Experiment, Nanos, Role};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,8 +49,11 @@ fn window(job: &Job) -> Result<Nanos, &'static str> {
     let is_alone = experiment.flow.is_none();
     let is_plain = experiment.sink_pause.is_none() && experiment.sink_cycle.is_none();
     let is_timed = matches!(experiment.warmup, Extent::Duration(_)) && experiment.settle.is_none();
-    match (experiment.workload, experiment.window, job.participant.role) {
-        (Workload::Stream { .. }, Extent::Duration(window), Role::Source | Role::Sink) => {
+    let is_due = experiment.workload.due_period().is_some();
+    match (experiment.window, job.participant.role) {
+        (Extent::Duration(window), Role::Source | Role::Sink | Role::Initiator | Role::Echo)
+            if is_due =>
+        {
             match is_alone && is_plain && is_timed {
                 true => Ok(window),
                 false => Err(
@@ -58,9 +61,7 @@ fn window(job: &Job) -> Result<Nanos, &'static str> {
                 ),
             }
         }
-        _ => Err(
-            "faults need the workload stream between sources and sinks, with a window of known length",
-        ),
+        _ => Err("faults need a stream, or calls with a gap, and a window of known length"),
     }
 }
 

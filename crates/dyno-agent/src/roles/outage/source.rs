@@ -1,26 +1,30 @@
-//! The source of a trial with faults: offers every message that is due, and notes what became of it.
+//! The source of a trial with faults: offers every message that is due, and notes what became of it. A caller is one that waits
+//! for the answer to each; what is due meanwhile is called late.
 
-use super::kit::{Kit, RETRY, await_matched, close, open};
+use super::kit::{Kit, RETRY, await_matched, close, open, tolerated};
 use super::looks::Looks;
 use crate::event::{Failure, Played};
-use crate::job::{Job, Lengths};
-use crate::roles::due;
+use crate::job::{Job, Lengths, Nodes};
 use crate::roles::link::{probe_until_linked, send_probe};
+use crate::roles::pongs::{PongCheck, Pongs};
 use crate::shared::{Call, Phase, ThreadState};
-use dyno_adapter::{ChannelSpec, Sender, Sent};
+use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{FaultLog, Pacer, Schedule, pacing};
-use dyno_model::Nanos;
 use dyno_model::fault::Noted;
 use dyno_model::protocol::SourceCounts;
+use dyno_model::{Nanos, Workload};
 use std::ops::ControlFlow;
 
 pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.misassigned("no channel to write to was assigned"));
     };
-    let opened = open(job, thread, |nodes| job.sender(thread, nodes, channel))?;
-    let (nodes, mut sender) = match opened {
+    let opened = open(job, thread, |nodes| {
+        let sender = job.sender(thread, nodes, channel)?;
+        Ok((sender, pongs(job, thread, nodes)?))
+    })?;
+    let (nodes, (mut sender, mut pongs)) = match opened {
         ControlFlow::Continue(opened) => opened,
         ControlFlow::Break(played) => return Ok(played),
     };
@@ -31,23 +35,56 @@ pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played,
         0 => channel.readers.len(),
         _ => 1,
     };
-    if !await_matched(job, thread, || Ok(sender.matched()? >= enough))? {
-        close(thread, nodes, sender);
+    let matched = || {
+        let answered = pongs.as_mut().map_or(Ok(true), Pongs::matched)?;
+        // A provider sends nothing by itself to a caller that takes the place of another.
+        let is_answered = answered || job.assignment.generation > 0;
+        Ok(is_answered & (sender.matched()? >= enough))
+    };
+    if !await_matched(job, thread, matched)? {
+        close(thread, nodes, (sender, pongs));
         return Ok(Played::default());
     }
-    let mut source = Source::new(job, thread, kit, channel, sender.as_mut(), pacer);
+    let mut source = Source {
+        job,
+        thread,
+        log: &kit.log,
+        sender: sender.as_mut(),
+        pongs,
+        pacer,
+        looks: Looks::default(),
+        lengths: job.lengths(),
+        counts: SourceCounts {
+            channel: channel.id,
+            ..SourceCounts::default()
+        },
+    };
     if source.link()? == Phase::Run {
         source.offer(kit.window);
     }
     job.tell_done(&source.counts);
-    let sources = vec![source.counts];
+    let (sources, pongs) = (vec![source.counts], source.pongs);
     // The endpoints stay until the sinks have taken what is under way.
     job.shared.wait_for(Phase::Stop);
+    let ended = pongs.and_then(|pongs| pongs.finish(job, thread).err());
     close(thread, nodes, sender);
     Ok(Played {
         sources,
+        warnings: ended.map(tolerated).into_iter().collect(),
         ..Played::default()
     })
+}
+
+/// Of a caller, the ends at which its answers arrive.
+fn pongs(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Option<Pongs>, Failure> {
+    if !matches!(job.experiment().workload, Workload::Call { .. }) {
+        return Ok(None);
+    }
+    let channels = job.incoming().map(|channel| job.origin(channel.id));
+    let checks = channels
+        .map(|channel| PongCheck::new(job, channel))
+        .collect();
+    Pongs::new(job, thread, nodes, checks).map(Some)
 }
 
 struct Source<'a> {
@@ -55,40 +92,31 @@ struct Source<'a> {
     thread: &'a ThreadState,
     log: &'a FaultLog,
     sender: &'a mut dyn Sender,
+    /// Of a caller.
+    pongs: Option<Pongs>,
     pacer: Pacer,
     looks: Looks,
     lengths: Lengths,
     counts: SourceCounts,
 }
 
-impl<'a> Source<'a> {
-    fn new(
-        job: &'a Job,
-        thread: &'a ThreadState,
-        kit: &'a Kit,
-        channel: &ChannelSpec,
-        sender: &'a mut dyn Sender,
-        pacer: Pacer,
-    ) -> Self {
-        Source {
-            job,
-            thread,
-            log: &kit.log,
-            sender,
-            pacer,
-            looks: Looks::default(),
-            lengths: job.lengths(),
-            counts: SourceCounts {
-                channel: channel.id,
-                ..SourceCounts::default()
-            },
-        }
-    }
-
+impl Source<'_> {
     /// Sends probes until the trial runs. Who takes the place of another does not wait for probes to get through.
     fn link(&mut self) -> Result<Phase, Failure> {
         let (job, thread, channel) = (self.job, self.thread, self.counts.channel);
-        if job.assignment.generation == 0 {
+        let is_first = job.assignment.generation == 0;
+        if let Some(pongs) = &mut self.pongs {
+            while !pongs.linked() && job.shared.phase() <= Phase::Link {
+                let probed = send_probe(job, thread, self.sender, channel);
+                match probed.and_then(|()| pongs.await_probes(job, thread)) {
+                    Err(failure) if is_first => return Err(failure),
+                    Err(_) => std::thread::sleep(RETRY),
+                    Ok(()) => {}
+                }
+            }
+            return Ok(job.shared.wait_for(Phase::Run));
+        }
+        if is_first {
             return probe_until_linked(job, thread, self.sender, channel);
         }
         loop {
@@ -105,7 +133,10 @@ impl<'a> Source<'a> {
     /// Warm-up and window; who takes the place of another begins with the next message that is due.
     fn offer(&mut self, window: Nanos) {
         let (shared, clock) = (&self.job.shared, self.job.shared.clock);
-        let Some(mut schedule) = due::schedule(self.job, shared.start()) else {
+        let workload = self.job.experiment().workload;
+        let (seed, index) = (self.job.assignment.seed, self.job.participant.index);
+        let schedule = Schedule::under_faults(workload, shared.start(), seed, index);
+        let Some(mut schedule) = schedule else {
             return;
         };
         let begin = shared.window_at();
@@ -161,10 +192,14 @@ impl<'a> Source<'a> {
         let sent = self.thread.inside(Call::Send, || {
             sender.send(length, &mut |buffer| stamp::write(buffer, access, &header))
         });
+        let at = self.job.shared.clock.now();
+        let answered = match sent {
+            Ok(Sent::Accepted) => self.await_answer(kind, sequence, now),
+            Ok(Sent::Refused) | Err(_) => None,
+        };
         if kind != Kind::Measured {
             return;
         }
-        let at = self.job.shared.clock.now();
         let counts = &mut self.counts;
         if counts.offered == 0 {
             counts.first = due;
@@ -183,6 +218,31 @@ impl<'a> Source<'a> {
             }
         };
         self.log.push(channel, at, noted);
+        let sent = now;
+        match answered {
+            None => {}
+            Some(Some(at)) => {
+                let noted = Noted::Arrival {
+                    sequence,
+                    due,
+                    sent,
+                };
+                self.log.push(channel, at, noted);
+            }
+            Some(None) => {
+                let now = self.job.shared.clock.now();
+                self.log.push(channel, now, Noted::NoAnswer { sequence });
+            }
+        }
+    }
+
+    /// Of a caller: when the answer came to the call that was sent at `sent`, or nothing if it did not come in time.
+    fn await_answer(&mut self, kind: Kind, sequence: u64, sent: Nanos) -> Option<Option<Nanos>> {
+        let pongs = self.pongs.as_mut()?;
+        let timeout = self.job.experiment().workload.numbers().timeout?;
+        let until = sent.saturating_add(timeout);
+        let arrival = pongs.await_all(self.job, self.thread, kind, sequence, until);
+        Some(arrival.ok().flatten().filter(|arrival| *arrival <= until))
     }
 }
 
@@ -204,7 +264,6 @@ fn numbered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_model::Workload;
     use dyno_model::factor::Arrivals;
     use dyno_model::unit::RateHz;
 

@@ -297,12 +297,12 @@ const end = (receiver, ms) => ({
   arrivals_ms: [-20, -10, -0.5, ...(ms === null ? [] : [1000 + ms, 1010 + ms])],
 });
 
-/** A stream that was unplugged: one stack recovers, the other is deaf in one trial and fails in another. */
+/** A stream whose receiver was without a link: one stack recovers, the other is deaf in one trial and fails in another. */
 export function unplugged() {
   const outage = (recovered) => ({ trials: 3, recovered, deaf: 3 - recovered, half_deaf: 0, faults: [], findings: [] });
   const outed = (number, ms) => ({ ...trial(number, 'recovery_ns', 1e8), fault_ms: 1000, outages: [end(1, ms)] });
   const of = (id, stack, trials, recovered) => {
-    const made = cell(id, { stack, workload: 'stream', fault: 'receiver unplugged for 1.00 s', outage: outage(recovered) });
+    const made = cell(id, { stack, workload: 'stream', fault: 'receiver without a link for 1 s', outage: outage(recovered) });
     made.e.headline = 'recovery_ns';
     made.e.metrics.recovery_ns = made.e.metrics.response_ns;
     made.d.trials = trials;

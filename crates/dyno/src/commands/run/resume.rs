@@ -7,11 +7,11 @@ use crate::commands::request::same_build;
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::files;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted, minutes};
 use crate::terminal;
-use dyno_model::Plan;
 use dyno_model::plan::More;
 use dyno_model::record::Run;
+use dyno_model::{Experiment, Nanos, Plan};
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
 use std::path::{Path, PathBuf};
@@ -144,20 +144,34 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
     ))
 }
 
-/// How far the stored trials go.
+/// How far the stored trials go, and how long those that are left take.
 fn stored_already(run: &Run) -> String {
     let plan = &run.manifest.plan;
     let is_planned = |t: &&dyno_model::TrialRecord| {
         let experiment = plan.experiment(t.id.experiment);
         experiment.is_some_and(|e| t.id.number < e.trials)
     };
-    let planned = run.trials.iter().filter(is_planned).count();
+    let stored = run.trials.iter().filter(is_planned);
+    let planned = stored.clone().count();
+    let nominal = |e: &Experiment| plan.nominal_trial(e).0;
+    let of_stored = stored.filter_map(|t| plan.experiment(t.id.experiment).map(nominal));
+    let all = plan.here().map(|e| plan.nominal_time(e).0);
+    let left = all
+        .fold(0, u64::saturating_add)
+        .saturating_sub(of_stored.fold(0, u64::saturating_add));
     let more = match run.trials.len() - planned {
         0 => String::new(),
         n => format!(", and {n} that repeats or the precision added"),
     };
+    let left = match plan.trial_count().saturating_sub(planned) {
+        0 => String::new(),
+        n => {
+            let time = minutes(Nanos(left).into());
+            format!("; {} left, about {time}", counted(n, "trial"))
+        }
+    };
     format!(
-        "{planned} of {} planned trials are stored already{more}",
+        "{planned} of {} planned trials are stored already{more}{left}",
         plan.trial_count()
     )
 }
