@@ -35,6 +35,7 @@ mod iceperf;
 mod in_copies;
 mod json;
 mod l4re;
+mod lateness;
 mod law;
 mod layout;
 mod legend;
