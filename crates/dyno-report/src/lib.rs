@@ -79,6 +79,8 @@ pub use flagged::{FlagRates, Flagged};
 pub use floor::good_sides;
 pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;
+#[cfg(feature = "schema")]
+pub use json::{FactorColumns, json_schema, schema_generator};
 pub use junit::{JunitCase, JunitKind, JunitResult, JunitSuite};
 pub use law::{Basis, Shortfall};
 pub use markdown::escaped_markdown;

@@ -3,6 +3,7 @@
 
 use crate::text::cell;
 use dyno_stats::{Estimate, Latency, Quantile};
+use serde::{Serialize, Serializer};
 
 /// Half-widths of an interval that differ by less than this factor are printed as one `±`, the
 /// larger of the two.
@@ -107,6 +108,16 @@ pub fn duration(ns: f64) -> String {
 /// mathematical libraries differ in the last place.
 pub fn exported(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
+}
+
+/// Writes a number with nine significant digits; in JSON an infinite one is `null`.
+pub(crate) fn nine<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_f64(exported(*value))
+}
+
+/// Writes a number that may be unknown, with nine significant digits.
+pub(crate) fn nine_if_known<S: Serializer>(value: &Option<f64>, out: S) -> Result<S::Ok, S::Error> {
+    value.map(exported).serialize(out)
 }
 
 /// The finite value of a latency in nanoseconds, or infinity.
