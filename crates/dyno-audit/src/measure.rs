@@ -33,6 +33,7 @@ pub struct Cell {
 
 /// A claim with what was measured, or with why nothing stands beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "beside"))]
 pub struct Beside {
     /// The figure.
     pub figure: String,
@@ -54,6 +55,7 @@ pub struct Beside {
 
 /// What was measured, in base units: seconds, per second, bytes per second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "measured"))]
 pub struct Measured {
     /// Which figure of Dyno it is.
     pub what: String,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// What can be said of a statement. Never why it is so, nor who made it so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verdict"))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// No measurement whatever gives this figure.
@@ -50,6 +51,7 @@ impl Verdict {
 
 /// What one check says of some figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "outcome"))]
 pub struct Outcome {
     /// The check's name.
     pub check: &'static str,

@@ -7,12 +7,10 @@ use crate::{factors, names};
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Cause, TrialFigure};
 use dyno_report::{
-    ExperimentSummary, FailedAs, FailureGroup, QUANTILES, Summary, clean, escaped_xml, exported,
+    ExperimentSummary, FailedAs, FailureGroup, JunitCase, JunitKind, JunitResult, JunitSuite,
+    QUANTILES, Summary, clean, exported,
 };
 use dyno_stats::{Latency, Quantile};
-use jiff::Timestamp;
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::fmt::Display;
 use std::io;
 
@@ -21,131 +19,19 @@ use std::io;
 /// # Errors
 /// None in practice: it is written into memory; what the XML writer reports is passed on.
 pub fn render(run: &Run, summary: &Summary) -> io::Result<String> {
-    let cases = cases(run, summary);
-    let count = |kind: Kind| {
-        let has = |c: &&Case| c.results.iter().any(|r| r.kind == kind);
-        cases.iter().filter(has).count().to_string()
-    };
-    let seconds: f64 = cases.iter().map(|c| c.seconds).sum();
-    let counts = [
-        ("tests", cases.len().to_string()),
-        ("failures", count(Kind::Failure)),
-        ("errors", count(Kind::Error)),
-        ("skipped", count(Kind::Skipped)),
-        ("time", format!("{seconds:.3}")),
-    ];
-    let counts = || counts.iter().map(|(key, text)| (*key, text.as_str()));
-    let head = &summary.run;
-    let host = head.host_names();
-    let timestamp = iso(head.started_unix_ms);
-    let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
-    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    xml.create_element("testsuites")
-        .with_attribute(("name", "dyno"))
-        .with_attributes(counts())
-        .write_inner_content(|xml| {
-            xml.create_element("testsuite")
-                .with_attribute(("name", head.suite.as_str()))
-                .with_attributes(counts())
-                .with_attribute(("timestamp", timestamp.as_str()))
-                .with_attribute(("hostname", host.as_str()))
-                .write_inner_content(|xml| {
-                    properties(xml, &of_run(summary))?;
-                    cases.iter().try_for_each(|c| c.write(xml))
-                })?;
-            Ok(())
-        })?;
-    let text = String::from_utf8(xml.into_inner()).map_err(io::Error::other)?;
-    Ok(escaped_xml(&text) + "\n")
-}
-
-/// How a test case can end other than well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Failure,
-    Error,
-    Skipped,
-}
-
-impl Kind {
-    const fn element(self) -> &'static str {
-        match self {
-            Kind::Failure => "failure",
-            Kind::Error => "error",
-            Kind::Skipped => "skipped",
-        }
+    JunitSuite {
+        tool: "dyno",
+        name: summary.run.suite.clone(),
+        started_unix_ms: Some(summary.run.started_unix_ms),
+        host: Some(summary.run.host_names()),
+        properties: of_run(summary),
+        is_timed: true,
+        cases: cases(run, summary),
     }
+    .xml()
 }
 
-struct Ended {
-    kind: Kind,
-    /// The attribute `type`, which `skipped` has not.
-    what: String,
-    message: String,
-    text: String,
-}
-
-struct Case {
-    class: String,
-    name: String,
-    seconds: f64,
-    properties: Vec<(String, String)>,
-    /// None: it passed.
-    results: Vec<Ended>,
-    remarks: Vec<String>,
-}
-
-impl Case {
-    fn write(&self, xml: &mut Writer<Vec<u8>>) -> io::Result<()> {
-        let time = format!("{:.3}", self.seconds);
-        xml.create_element("testcase")
-            .with_attribute(("classname", self.class.as_str()))
-            .with_attribute(("name", self.name.as_str()))
-            .with_attribute(("time", time.as_str()))
-            .write_inner_content(|xml| {
-                properties(xml, &self.properties)?;
-                for r in &self.results {
-                    let element = xml
-                        .create_element(r.kind.element())
-                        .with_attribute(("message", r.message.as_str()));
-                    if r.kind == Kind::Skipped {
-                        element.write_empty()?;
-                        continue;
-                    }
-                    element
-                        .with_attribute(("type", r.what.as_str()))
-                        .write_text_content(BytesText::new(&r.text))?;
-                }
-                if !self.remarks.is_empty() {
-                    let text = self.remarks.join("\n");
-                    xml.create_element("system-out")
-                        .write_text_content(BytesText::new(&text))?;
-                }
-                Ok(())
-            })?;
-        Ok(())
-    }
-}
-
-fn properties(xml: &mut Writer<Vec<u8>>, all: &[(String, String)]) -> io::Result<()> {
-    // An empty list is not allowed by every reader's schema.
-    if all.is_empty() {
-        return Ok(());
-    }
-    xml.create_element("properties")
-        .write_inner_content(|xml| {
-            for (name, value) in all {
-                xml.create_element("property")
-                    .with_attribute(("name", name.as_str()))
-                    .with_attribute(("value", value.as_str()))
-                    .write_empty()?;
-            }
-            Ok(())
-        })?;
-    Ok(())
-}
-
-fn of_run(summary: &Summary) -> Vec<(String, String)> {
+fn of_run(summary: &Summary) -> Vec<(&'static str, String)> {
     let (run, e) = (&summary.run, &summary.run.environment);
     let all = [
         ("run", run.id.clone()),
@@ -159,47 +45,44 @@ fn of_run(summary: &Summary) -> Vec<(String, String)> {
         ("kernel", e.kernel.clone()),
     ];
     let emulated = e.emulated.clone().map(|what| ("emulated", what));
-    let all = all.into_iter().chain(emulated);
-    all.map(|(name, value)| (name.to_owned(), value)).collect()
+    all.into_iter().chain(emulated).collect()
 }
 
-fn cases(run: &Run, summary: &Summary) -> Vec<Case> {
+fn cases(run: &Run, summary: &Summary) -> Vec<JunitCase> {
     let class = |experiment: &str| format!("{}.{experiment}", summary.run.suite);
     let labels = names::labels(summary);
     let measured = summary.experiments.iter().zip(labels).map(|(e, name)| {
         let wall = run.trials_of(e.experiment.id).map(|t| t.wall.as_secs_f64());
-        Case {
+        JunitCase {
             class: class(&e.experiment.name),
             name,
             seconds: wall.sum(),
             properties: figures(e),
             results: results(e),
-            remarks: remarks(e),
+            out: remarks(e),
         }
     });
-    let refused = summary.refused.iter().map(|r| Case {
+    let refused = summary.refused.iter().map(|r| JunitCase {
         class: class(&r.experiment),
         name: format!("{}: {}", r.stack, r.factors),
-        seconds: 0.0,
-        properties: Vec::new(),
         results: vec![skipped(format!("refused: {}", r.reason))],
-        remarks: Vec::new(),
+        ..JunitCase::default()
     });
     measured.chain(refused).collect()
 }
 
-fn skipped(message: String) -> Ended {
-    Ended {
-        kind: Kind::Skipped,
+fn skipped(message: String) -> JunitResult {
+    JunitResult {
+        kind: JunitKind::Skipped,
         what: String::new(),
         message,
         text: String::new(),
     }
 }
 
-fn results(e: &ExperimentSummary) -> Vec<Ended> {
+fn results(e: &ExperimentSummary) -> Vec<JunitResult> {
     let interrupted = |f: &&FailureGroup| f.kind == FailedAs::Trial(FailureKind::Interrupted);
-    let failed: Vec<Ended> = e
+    let failed: Vec<JunitResult> = e
         .failures
         .iter()
         .filter(|f| !interrupted(f))
@@ -207,10 +90,10 @@ fn results(e: &ExperimentSummary) -> Vec<Ended> {
             let of = e.trials.completed + e.trials.failed;
             let mut text = vec![f.cause.to_string()];
             text.extend(f.stderr.iter().map(|line| clean(line)));
-            Ended {
+            JunitResult {
                 kind: match f.kind {
-                    FailedAs::Trial(FailureKind::Inconsistent) => Kind::Failure,
-                    _ => Kind::Error,
+                    FailedAs::Trial(FailureKind::Inconsistent) => JunitKind::Failure,
+                    _ => JunitKind::Error,
                 },
                 what: f.kind.to_string(),
                 message: format!(
@@ -299,10 +182,11 @@ fn figures(e: &ExperimentSummary) -> Vec<(String, String)> {
     all
 }
 
-/// What the host did to trials, and what trials remarked.
-fn remarks(e: &ExperimentSummary) -> Vec<String> {
+/// What the host did to trials, and what trials remarked, in lines.
+fn remarks(e: &ExperimentSummary) -> Option<String> {
     let disturbed = e.disturbances.iter().map(several);
-    disturbed.chain(e.warnings.iter().map(several)).collect()
+    let all: Vec<String> = disturbed.chain(e.warnings.iter().map(several)).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
 }
 
 fn several<T: Display>((cause, trials): &(Cause<T>, u64)) -> String {
@@ -319,15 +203,4 @@ fn latency(latency: Latency) -> String {
 /// Without an exponent; `inf` for infinity.
 fn number(value: f64) -> String {
     exported(value).to_string()
-}
-
-/// ISO 8601, to the second.
-fn iso(unix_ms: u64) -> String {
-    let instant = i64::try_from(unix_ms)
-        .ok()
-        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    instant.map_or_else(
-        || format!("{unix_ms} ms"),
-        |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-    )
 }

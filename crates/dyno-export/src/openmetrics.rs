@@ -354,139 +354,55 @@ struct Figure {
     of: fn(&ExperimentSummary) -> Option<f64>,
 }
 
-const fn figure(
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-    of: fn(&ExperimentSummary) -> Option<f64>,
-) -> Figure {
-    Figure {
-        name,
-        unit,
-        help,
-        of,
-    }
+macro_rules! figures {
+    ($($name:literal, $unit:literal, $help:literal => $of:expr;)+) => {
+        const FIGURES: &[Figure] = &[$(Figure { name: $name, unit: $unit, help: $help, of: $of }),+];
+    };
 }
 
-const FIGURES: [Figure; 19] = [
-    figure(
-        "dyno_floor_ratio",
-        "ratio",
-        "p50 of the headline over that of the floor.",
-        |e| {
+figures! {
+    "dyno_floor_ratio", "ratio", "p50 of the headline over that of the floor."
+        => |e| {
             let ratio = e.floor.as_ref()?.p50_ratio.as_ref()?.value;
             Some(exported(ratio.finite().unwrap_or(f64::INFINITY)))
-        },
-    ),
-    figure(
-        "dyno_delivered_ratio",
-        "ratio",
-        "Messages that arrived intact per message offered.",
-        |e| e.delivered_ratio().map(exported),
-    ),
-    figure(
-        "dyno_offered_messages_per_second",
-        "",
-        "Due messages per second, median over the trials that count.",
-        |e| Some(median(e.figure(TrialFigure::OfferedHz)?)),
-    ),
-    figure(
-        "dyno_delivered_messages_per_second",
-        "",
-        "Intact messages per second, median over the trials that count.",
-        |e| Some(median(e.figure(TrialFigure::DeliveredHz)?)),
-    ),
-    figure(
-        "dyno_delivered_bytes_per_second",
-        "",
-        "Intact payload bytes per second, median over the trials that count.",
-        |e| Some(median(e.figure(TrialFigure::DeliveredBytesPerS)?)),
-    ),
-    figure(
-        "dyno_blocked_ratio",
-        "ratio",
-        "Share of the senders' time by which blocked sends took longer than the fastest one.",
-        |e| e.figure(TrialFigure::BlockedShare).map(median),
-    ),
-    figure(
-        "dyno_cpu_seconds",
-        "seconds",
-        "Processor time of all processes of the stack in a trial's window, median.",
-        |e| Some(in_seconds(e.figure(TrialFigure::CpuNs)?)),
-    ),
-    figure(
-        "dyno_cpu_per_message_seconds",
-        "seconds",
-        "Processor time of all processes of the stack per message that arrived, median.",
-        |e| Some(in_seconds(e.figure(TrialFigure::CpuPerMessage)?)),
-    ),
-    figure(
-        "dyno_host_cpu_per_message_seconds",
-        "seconds",
-        "Processor time of the whole host without Dyno's pacing per message that arrived, median.",
-        |e| Some(in_seconds(e.figure(TrialFigure::HostCpuPerMessage)?)),
-    ),
-    figure(
-        "dyno_context_switches_per_message",
-        "",
-        "Context switches of all processes of the stack per message that arrived, median.",
-        |e| Some(median(e.figure(TrialFigure::SwitchesPerMessage)?)),
-    ),
-    figure(
-        "dyno_memory_pss_bytes",
-        "bytes",
-        "Proportional set size of all processes of the stack, median.",
-        |e| Some(median(e.figure(TrialFigure::PssBytes)?)),
-    ),
-    figure(
-        "dyno_memory_peak_rss_bytes",
-        "bytes",
-        "Peak resident set sizes of all processes of the stack added up, median.",
-        |e| Some(median(e.figure(TrialFigure::PeakRssBytes)?)),
-    ),
-    figure(
-        "dyno_open_seconds",
-        "seconds",
-        "From go until endpoints existed, median.",
-        |e| Some(in_seconds(e.open_ns?)),
-    ),
-    figure(
-        "dyno_matching_seconds",
-        "seconds",
-        "From endpoints existing until matched, median.",
-        |e| Some(in_seconds(e.matching_ns?)),
-    ),
-    figure(
-        "dyno_warmup_seconds",
-        "seconds",
-        "How long the warm-up was, median.",
-        |e| Some(in_seconds(e.warmup?.ns)),
-    ),
-    figure(
-        "dyno_unstable",
-        "",
-        "1 if a repeated run may show another p50, otherwise 0.",
-        |e| Some(f64::from(u8::from(e.stability.as_ref()?.is_unstable()))),
-    ),
-    figure(
-        "dyno_host_foreign_ratio",
-        "ratio",
-        "Share of the CPUs used that went to other processes, median.",
-        |e| host(e, |h| h.foreign_share),
-    ),
-    figure(
-        "dyno_host_stolen_ratio",
-        "ratio",
-        "Share of the CPUs used that the hypervisor gave to others, median.",
-        |e| host(e, |h| h.stolen_share),
-    ),
-    figure(
-        "dyno_host_gap_ratio",
-        "ratio",
-        "Share of its time that the spin-gap probe lost before the trials, median.",
-        |e| host(e, |h| h.gap_share),
-    ),
-];
+        };
+    "dyno_delivered_ratio", "ratio", "Messages that arrived intact per message offered."
+        => |e| e.delivered_ratio().map(exported);
+    "dyno_offered_messages_per_second", "", "Due messages per second, median over the trials that count."
+        => |e| Some(median(e.figure(TrialFigure::OfferedHz)?));
+    "dyno_delivered_messages_per_second", "", "Intact messages per second, median over the trials that count."
+        => |e| Some(median(e.figure(TrialFigure::DeliveredHz)?));
+    "dyno_delivered_bytes_per_second", "", "Intact payload bytes per second, median over the trials that count."
+        => |e| Some(median(e.figure(TrialFigure::DeliveredBytesPerS)?));
+    "dyno_blocked_ratio", "ratio", "Share of the senders' time by which blocked sends took longer than the fastest one."
+        => |e| e.figure(TrialFigure::BlockedShare).map(median);
+    "dyno_cpu_seconds", "seconds", "Processor time of all processes of the stack in a trial's window, median."
+        => |e| Some(in_seconds(e.figure(TrialFigure::CpuNs)?));
+    "dyno_cpu_per_message_seconds", "seconds", "Processor time of all processes of the stack per message that arrived, median."
+        => |e| Some(in_seconds(e.figure(TrialFigure::CpuPerMessage)?));
+    "dyno_host_cpu_per_message_seconds", "seconds", "Processor time of the whole host without Dyno's pacing per message that arrived, median."
+        => |e| Some(in_seconds(e.figure(TrialFigure::HostCpuPerMessage)?));
+    "dyno_context_switches_per_message", "", "Context switches of all processes of the stack per message that arrived, median."
+        => |e| Some(median(e.figure(TrialFigure::SwitchesPerMessage)?));
+    "dyno_memory_pss_bytes", "bytes", "Proportional set size of all processes of the stack, median."
+        => |e| Some(median(e.figure(TrialFigure::PssBytes)?));
+    "dyno_memory_peak_rss_bytes", "bytes", "Peak resident set sizes of all processes of the stack added up, median."
+        => |e| Some(median(e.figure(TrialFigure::PeakRssBytes)?));
+    "dyno_open_seconds", "seconds", "From go until endpoints existed, median."
+        => |e| Some(in_seconds(e.open_ns?));
+    "dyno_matching_seconds", "seconds", "From endpoints existing until matched, median."
+        => |e| Some(in_seconds(e.matching_ns?));
+    "dyno_warmup_seconds", "seconds", "How long the warm-up was, median."
+        => |e| Some(in_seconds(e.warmup?.ns));
+    "dyno_unstable", "", "1 if a repeated run may show another p50, otherwise 0."
+        => |e| Some(f64::from(u8::from(e.stability.as_ref()?.is_unstable())));
+    "dyno_host_foreign_ratio", "ratio", "Share of the CPUs used that went to other processes, median."
+        => |e| host(e, |h| h.foreign_share);
+    "dyno_host_stolen_ratio", "ratio", "Share of the CPUs used that the hypervisor gave to others, median."
+        => |e| host(e, |h| h.stolen_share);
+    "dyno_host_gap_ratio", "ratio", "Share of its time that the spin-gap probe lost before the trials, median."
+        => |e| host(e, |h| h.gap_share);
+}
 
 fn median(spread: Spread) -> f64 {
     exported(spread.median)
@@ -543,7 +459,7 @@ mod tests {
 
     #[test]
     fn every_name_ends_with_its_unit() {
-        for f in &FIGURES {
+        for f in FIGURES {
             assert!(f.name.ends_with(f.unit), "{}", f.name);
         }
     }

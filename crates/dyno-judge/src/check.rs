@@ -16,7 +16,7 @@ mod requirements;
 mod scorecard;
 
 pub(crate) use judge::{cpu_share, judge as judge_one, start, tails};
-pub(crate) use junit::{JunitCase, JunitSuite};
+pub(crate) use junit::{junit_case, junit_suite};
 pub(crate) use limits::nothing_was_checked;
 pub use limits::{Bound, Limit, Limits, LimitsError};
 pub use measure::Measure;

@@ -16,7 +16,10 @@ pub const FORMAT: u32 = 1;
 
 /// What stands first in a document about one run.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Head<'a> {
+    /// Version of the interface of judgements.
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
     format: u32,
     kind: &'static str,
     run: &'a str,
@@ -61,15 +64,19 @@ pub(crate) fn csv_cell(e: &Experiment) -> Vec<String> {
     ]
 }
 
-/// What a limit requires. `bound_value` is `null` where it is infinite.
+/// What a limit requires.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Required {
+    /// Its word in limits files.
     metric: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     quantile: Option<String>,
     required: String,
     unit: &'static str,
+    /// `at_most`, `at_least` or `at_most_count`.
     bound: &'static str,
+    /// Of `at_most_count` a number of messages, else in the unit; null where it is infinite.
     bound_value: Option<f64>,
 }
 
@@ -89,12 +96,14 @@ impl Required {
 
 /// Stack and factors of an experiment.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Cell<'a> {
     experiment: &'a str,
     stack: &'a str,
     workload: String,
     paired: bool,
     #[serde(flatten)]
+    #[cfg_attr(test, schemars(with = "dyno_report::FactorColumns"))]
     factors: Factors<'a>,
 }
 

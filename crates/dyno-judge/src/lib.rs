@@ -33,7 +33,6 @@ mod reading;
 mod search;
 mod standing;
 mod trend;
-mod when;
 
 pub use book::{HistoryRun, Machine};
 pub use check::{

@@ -1,24 +1,6 @@
 //! Numbers as people read them: three significant digits, no exponent, with their unit.
 
-/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`, and a
-/// dash for what is not a number.
-pub(crate) fn sig3(value: f64) -> String {
-    match value {
-        f64::INFINITY => return "∞".into(),
-        f64::NEG_INFINITY => return "-∞".into(),
-        0.0 => return "0".into(),
-        v if v.is_nan() => return "–".into(),
-        _ => {}
-    }
-    // The exponent is read from the rounded text, so that 9.996 counts as 10.0.
-    let rounded = format!("{value:.2e}");
-    let exponent: i32 = match rounded.split_once('e') {
-        Some((_, exponent)) => exponent.parse().unwrap_or(0),
-        None => 0,
-    };
-    let value: f64 = rounded.parse().unwrap_or(value);
-    format!("{value:.*}", usize::try_from(2 - exponent).unwrap_or(0))
-}
+pub(crate) use dyno_report::sig3;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +80,7 @@ pub(crate) fn ratio(value: f64, lo: f64, hi: f64) -> String {
 /// Nine significant digits for exports: more than any figure bears, and the same on machines whose
 /// mathematical libraries differ in the last place. `None` is infinite: JSON has no word for it.
 pub(crate) fn exported(value: f64) -> Option<f64> {
-    value
-        .is_finite()
-        .then(|| format!("{value:.8e}").parse().unwrap_or(value))
+    Some(dyno_report::exported(value)).filter(|v| v.is_finite())
 }
 
 /// For CSV: `inf` and `-inf`, which pandas reads; nothing for what is not a number.
@@ -139,10 +119,6 @@ mod tests {
         assert_eq!(Unit::Time.text(-12_345.0), "-12.3 µs");
         assert_eq!(Unit::Time.text(f64::NEG_INFINITY), "-∞");
         assert_eq!(Unit::Rate.text(f64::NAN), "–");
-        assert_eq!(
-            (sig3(-0.0), sig3(9.996), sig3(0.031_21)),
-            ("0".into(), "10.0".into(), "0.0312".into())
-        );
         assert_eq!(ratio(1.042, 1.02, f64::INFINITY), "×1.04 [1.02, ∞]");
     }
 

@@ -3,7 +3,7 @@
 use crate::imported::{ImportCheck, ImportComparison, ImportSheet};
 use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use dyno_report::{Format, RenderOptions, clean};
+use dyno_report::{Format, RenderOptions, clean, escaped_markdown};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Draws the line below the head and nothing else.
@@ -214,21 +214,9 @@ fn wrap(text: &str, width: Option<usize>, first: &str, rest: &str) -> Vec<String
     lines
 }
 
-/// Makes `text` mean itself in Markdown: what would start a cell, a tag, an emphasis or a link is
-/// escaped.
+/// Brackets are left to intervals.
 fn escape(text: &str) -> String {
-    let text = clean(text);
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        // Brackets are left to intervals; only what would make a link of them is escaped.
-        let link = c == ']' && chars.peek() == Some(&'(');
-        if link || matches!(c, '\\' | '|' | '<' | '>' | '*' | '_' | '`' | '~' | '#') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    escaped_markdown(text, false)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 pub mod damage;
 #[cfg(feature = "runs")]
 pub mod example;
+pub mod published;
 pub mod python;
 #[cfg(feature = "runs")]
 pub mod runs;

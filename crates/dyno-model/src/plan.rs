@@ -46,6 +46,7 @@ pub enum TableKind {
 
 /// What the runs of `dyno run --against` compare with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Against {
     /// The same once more: what this host makes of no difference at all.
@@ -124,6 +125,7 @@ pub struct Plan {
 
 /// Further trials of a run that was measured already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct More {
     /// How many of each experiment, its floor included.
     pub trials: u32,

@@ -108,6 +108,7 @@ fn is_zero(n: &u64) -> bool {
 /// The counts of a trial. A message counts once for each receiver that should get it; in
 /// `ping-pong` a message is a round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Due in the window.
     pub offered: u64,
@@ -576,6 +577,7 @@ pub struct Environment {
 
 /// Measured properties of the clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockFacts {
     /// `tsc`, on arm64 `cntvct`, or `monotonic`.
     pub source: String,

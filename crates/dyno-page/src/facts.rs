@@ -3,8 +3,7 @@
 
 use dyno_model::plan::Refusal;
 use dyno_model::record::{Environment, Run};
-use dyno_report::{Summary, duration, with_prefix};
-use jiff::Timestamp;
+use dyno_report::{Summary, duration, utc, with_prefix};
 use serde::Serialize;
 
 /// One run in words.
@@ -60,17 +59,6 @@ fn warnings(summary: &Summary) -> Vec<String> {
     });
     let all = summary.warnings.iter().cloned().chain(order);
     all.map(|w| w.to_string()).collect()
-}
-
-/// To the minute; the number itself for an instant that no calendar has.
-pub(crate) fn utc(unix_ms: u64) -> String {
-    let instant = i64::try_from(unix_ms).ok();
-    instant
-        .and_then(|ms| Timestamp::from_millisecond(ms).ok())
-        .map_or_else(
-            || format!("{unix_ms} ms"),
-            |t| t.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        )
 }
 
 fn environment(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
@@ -159,15 +147,4 @@ fn failures(summary: &Summary) -> Vec<String> {
         n => format!("{text} ({n} trials)"),
     };
     groups.into_iter().map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_utc() {
-        assert_eq!(utc(1_795_231_560_000), "2026-11-21 03:26 UTC");
-        assert_eq!(utc(u64::MAX), format!("{} ms", u64::MAX));
-    }
 }

@@ -7,10 +7,10 @@
 
 use crate::answer::{Answer, AnswerRow};
 use crate::document::{Comparison, Document, Unreadable};
-use crate::facts::{Facts, utc};
+use crate::facts::Facts;
 use crate::verdicts::Verdicts;
 use base64::Engine as _;
-use dyno_report::clean;
+use dyno_report::{clean, utc};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use minijinja::value::Serde;

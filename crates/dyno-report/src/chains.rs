@@ -141,19 +141,22 @@ fn legs(chain: &Chain, graph: &Graph, trials: &[&TrialRecord]) -> Vec<LegSummary
         let origin = graph.channels.iter().find(own).map(|c| c.id);
         let deliveries = origin.map_or(1, |id| graph.deliveries(id, 0)).max(1);
         let echoes = graph.participants.iter().filter(|p| p.role == Role::Echo);
+        let sent = match (leg, back) {
+            // Counted once for each receiver in the end, and one gateway takes it.
+            (0, false) => of_ends(|t| t.counts.sent) / deliveries,
+            _ => over(sent),
+        };
+        let arrived = match (leg, back) {
+            (0, true) => of_ends(|t| t.counts.received) * echoes.count() as u64,
+            _ => over(arrived),
+        };
         LegSummary {
             number: leg + 1,
             stack: span_of(chain, leg),
             back,
-            sent: match (leg, back) {
-                // Counted once for each receiver in the end, and one gateway takes it.
-                (0, false) => of_ends(|t| t.counts.sent) / deliveries,
-                _ => over(sent),
-            },
-            arrived: match (leg, back) {
-                (0, true) => of_ends(|t| t.counts.received) * echoes.count() as u64,
-                _ => over(arrived),
-            },
+            sent,
+            arrived,
+            lost: sent.saturating_sub(arrived),
         }
     };
     there.chain(returns).map(one).collect()
@@ -325,7 +328,7 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
             duration(least as f64)
         ));
     }
-    for leg in chain.legs.iter().filter(|leg| leg.lost() > 0) {
+    for leg in chain.legs.iter().filter(|leg| leg.lost > 0) {
         let name = name(Stage::Leg(leg.number), Some(&leg.stack), leg.back);
         // Who began an exchange counts no response that came later than it waits.
         let or_late = match leg.back && leg.number == 1 {
@@ -334,9 +337,9 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
         };
         lines.push(format!(
             "{name} lost {} of {} ({}){or_late}",
-            leg.lost(),
+            leg.lost,
             leg.sent,
-            share(leg.lost() as f64 / leg.sent as f64)
+            share(leg.lost as f64 / leg.sent as f64)
         ));
     }
     lines.extend(chain.gateways.iter().map(copies));

@@ -2,8 +2,11 @@
 //! window, the host's own noise, and the precision that was asked for. Data alone; the modules
 //! `modes`, `host` and `precision` compute it.
 
+use crate::number::{nine, nine_if_known};
 use crate::summary::{QUANTILES, Spread};
 use dyno_model::Metric;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// How the counted trials warmed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,9 +47,13 @@ impl ModesSummary {
 }
 
 /// Something recorded that may differ between the modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "covariate_name"))]
+#[serde(rename_all = "kebab-case")]
 pub enum Covariate {
     /// Whether participants that are not pinned shared a CPU, block by block.
+    #[serde(rename = "cpu-sharing")]
     Sharing,
     /// On which CPUs participants that are not pinned were, block by block.
     Cpus,
@@ -90,22 +97,29 @@ impl Covariate {
 }
 
 /// How well a covariate tells the two modes apart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "covariate"))]
 pub struct CovariateSummary {
     /// Which one.
     pub covariate: Covariate,
     /// Association over the blocks, from 0 (none) to 1 (it tells the mode of each).
+    #[serde(serialize_with = "nine")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub strength: f64,
     /// Probability of so strong an association by chance, corrected for the number of covariates
     /// looked at. Blocks in a row with the same label count once, because the blocks of a trial are
     /// no independent witnesses.
+    #[serde(serialize_with = "nine")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub p: f64,
     /// The blocks by label.
     pub groups: Vec<ModeGroup>,
 }
 
 /// The blocks with one label of a covariate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModeGroup {
     /// What they have in common, such as `same CPU` or `from 410 ns`.
     pub label: String,
@@ -116,7 +130,9 @@ pub struct ModeGroup {
 }
 
 /// The host's part in the counted trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "host"))]
 pub struct HostSummary {
     /// Share of the CPUs used that went to other processes, in the window.
     pub foreign_share: Option<Spread>,
@@ -129,28 +145,61 @@ pub struct HostSummary {
     /// What the machine alone does to the tail of the headline metric, in the order of
     /// [`QUANTILES`]; `None` for p50, where the gaps, the p50 or the quantile are not known, of a single trial,
     /// where the host disturbed every trial, and where the delay would be above all that was measured.
+    #[serde(serialize_with = "above_the_median")]
+    #[cfg_attr(feature = "schema", schemars(with = "Tails"))]
     pub tail: [Option<HostTail>; QUANTILES.len()],
 }
 
+/// The tails by their names in files, without that of p50.
+fn above_the_median<S: Serializer>(
+    tail: &[Option<HostTail>; QUANTILES.len()],
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    let mut object = out.serialize_struct("Tails", QUANTILES.len() - 1)?;
+    for ((name, _, _), tail) in QUANTILES.iter().zip(tail).skip(1) {
+        object.serialize_field(name, tail)?;
+    }
+    object.end()
+}
+
+/// What [`above_the_median`] writes.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code, reason = "its schema is all that is used of it")]
+struct Tails {
+    p90: Option<HostTail>,
+    p99: Option<HostTail>,
+    p999: Option<HostTail>,
+}
+
 /// The machine's own delay at one quantile.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "host_tail"))]
 pub struct HostTail {
     /// The delay that the gaps seen before the trials add to an operation as long as the p50, at
     /// this quantile, in nanoseconds. See [`dyno_stats::HostGaps`].
+    #[serde(serialize_with = "nine")]
     pub own_ns: f64,
     /// The share of the tail (quantile minus p50) that this explains, 0 to 1; `None` where the
     /// quantile is infinite or no larger than the p50.
+    #[serde(serialize_with = "nine_if_known")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub explained: Option<f64>,
 }
 
 /// What the machine did just before the first trial, with nothing of the run on it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BareSummary {
     /// Share of its CPUs that other processes took.
+    #[serde(serialize_with = "nine")]
     pub foreign_share: f64,
     /// Share of its CPUs that the hypervisor gave to others.
+    #[serde(serialize_with = "nine")]
     pub stolen_share: f64,
     /// Share of its time that the spin-gap probe lost; `None` where nothing was watched.
+    #[serde(serialize_with = "nine_if_known")]
     pub gap_share: Option<f64>,
     /// The longest gap, in nanoseconds.
     pub longest_gap_ns: u64,

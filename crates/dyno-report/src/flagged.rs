@@ -10,6 +10,7 @@ const LEVEL: f64 = 0.05;
 
 /// The disturbed trials of one stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flagged {
     /// The stack.
     pub stack: String,
@@ -21,6 +22,7 @@ pub struct Flagged {
 
 /// The disturbed trials of all stacks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlagRates {
     /// In the order of the rows.
     pub stacks: Vec<Flagged>,

@@ -34,6 +34,7 @@ mod host;
 mod iceperf;
 mod in_copies;
 mod json;
+mod junit;
 mod l4re;
 mod lateness;
 mod law;
@@ -61,6 +62,7 @@ mod table;
 mod text;
 mod totals;
 mod view;
+mod when;
 
 pub use carry::{csv_line, escaped_json, escaped_xml, json_text};
 pub use clocks::{clock_bound, is_too_wide};
@@ -76,7 +78,11 @@ pub use flagged::{FlagRates, Flagged};
 pub use floor::good_sides;
 pub use format::{Format, Notes, RenderOptions, UnknownFormat};
 pub use json::JSON_FORMAT;
+#[cfg(feature = "schema")]
+pub use json::{FactorColumns, json_schema, schema_generator};
+pub use junit::{JunitCase, JunitKind, JunitResult, JunitSuite};
 pub use law::{Basis, Shortfall};
+pub use markdown::escaped_markdown;
 pub use number::{duration, exported, share, sig3, with_prefix};
 pub use outage::{deaf_for_ever, half_deaf, verdict as outage_verdict};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
@@ -89,6 +95,7 @@ pub use summary::{
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
+pub use when::utc;
 
 use dyno_model::plan::TableKind;
 use study::Study;

@@ -86,15 +86,16 @@ fn of(
             copy_ns: cost(is_copy)?,
         })
     });
-    let mut made_of = MadeOf {
-        wake_ups: asked.map_or(slept, |a| a.wakings),
+    let wake_ups = asked.map_or(slept, |a| a.wakings);
+    let ns = wake_ups * wake_up_ns + further.map_or(0.0, |f: Further| f.ns());
+    Some(MadeOf {
+        wake_ups,
         wake_up_ns,
         probe: probe.experiment.id,
         further,
-        share: 0.0,
-    };
-    made_of.share = made_of.ns() / p50;
-    Some(made_of)
+        ns,
+        share: ns / p50,
+    })
 }
 
 /// Whether `twin` is the counted one of `x`.
@@ -240,7 +241,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
             sig3(m.wake_ups),
             duration(m.wake_up_ns),
             m.further.map(further).unwrap_or_default(),
-            duration(m.ns()),
+            duration(m.ns),
             duration(p50),
             share(m.share),
         )))

@@ -77,14 +77,25 @@ pub(crate) fn sections(out: &mut String, sections: &[Section]) {
     }
 }
 
-/// Cleans `text` and makes it mean itself: what would start a cell, a tag, an emphasis or a link is escaped.
+/// [`escaped_markdown`] with all brackets escaped.
 pub(crate) fn escape(text: &str) -> String {
+    escaped_markdown(text, true)
+}
+
+/// Cleans `text` and makes it mean itself: what would start a cell, a tag, an emphasis or a link is escaped. Without `brackets`
+/// those of intervals stay as they are.
+pub fn escaped_markdown(text: &str, brackets: bool) -> String {
+    let text = clean(text);
     let mut out = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        if matches!(
-            c,
-            '\\' | '|' | '<' | '>' | '*' | '_' | '`' | '~' | '[' | ']' | '#'
-        ) {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_escaped = match c {
+            '\\' | '|' | '<' | '>' | '*' | '_' | '`' | '~' | '#' => true,
+            ']' if chars.peek() == Some(&'(') => true,
+            '[' | ']' => brackets,
+            _ => false,
+        };
+        if is_escaped {
             out.push('\\');
         }
         out.push(c);
@@ -99,5 +110,7 @@ mod tests {
     #[test]
     fn names_cannot_break_a_table() {
         assert_eq!(escape("a|b <i> ~x"), r"a\|b \<i\> \~x");
+        assert_eq!(escape("[a](b) [1, 2]"), r"\[a\](b) \[1, 2\]");
+        assert_eq!(escaped_markdown("[a](b) [1, 2]", false), r"[a\](b) [1, 2]");
     }
 }

@@ -3,23 +3,26 @@
 
 use crate::text::cell;
 use dyno_stats::{Estimate, Latency, Quantile};
+use serde::{Serialize, Serializer};
 
 /// Half-widths of an interval that differ by less than this factor are printed as one `±`, the
 /// larger of the two.
 const SIMILAR: f64 = 1.25;
 
-/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`, `∞`.
+/// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`, and a dash for what is not a
+/// number.
 pub fn sig3(value: f64) -> String {
     significant(value, 3)
 }
 
 /// `value` with that many significant digits, at least one, and without an exponent.
 fn significant(value: f64, digits: usize) -> String {
-    if value == f64::INFINITY {
-        return "∞".into();
-    }
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value:.0}");
+    match value {
+        f64::INFINITY => return "∞".into(),
+        f64::NEG_INFINITY => return "-∞".into(),
+        0.0 => return "0".into(),
+        v if v.is_nan() => return "–".into(),
+        _ => {}
     }
     // The exponent is read from the rounded text, so that 9.995 counts as 10.0.
     let rounded = format!("{value:.*e}", digits.saturating_sub(1));
@@ -105,6 +108,16 @@ pub fn duration(ns: f64) -> String {
 /// mathematical libraries differ in the last place.
 pub fn exported(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
+}
+
+/// Writes a number with nine significant digits; in JSON an infinite one is `null`.
+pub(crate) fn nine<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_f64(exported(*value))
+}
+
+/// Writes a number that may be unknown, with nine significant digits.
+pub(crate) fn nine_if_known<S: Serializer>(value: &Option<f64>, out: S) -> Result<S::Ok, S::Error> {
+    value.map(exported).serialize(out)
 }
 
 /// The finite value of a latency in nanoseconds, or infinity.
@@ -348,7 +361,10 @@ mod tests {
             (123.4, "123"),
             (12_345.0, "12300"),
             (1.3e6, "1300000"),
+            (-0.0, "0"),
             (f64::INFINITY, "∞"),
+            (f64::NEG_INFINITY, "-∞"),
+            (f64::NAN, "–"),
         ] {
             assert_eq!(sig3(value), text);
         }

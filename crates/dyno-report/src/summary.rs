@@ -35,6 +35,7 @@ use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
 };
 use dyno_stats::{Estimate, Fit, Stability};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -181,7 +182,8 @@ impl RunSummary {
 }
 
 /// How many trials there should be and how they ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialCounts {
     /// Asked for by the plan; precision and repeats may have added more.
     pub planned: u64,
@@ -193,8 +195,10 @@ pub struct TrialCounts {
     pub disturbed: u64,
     /// Completed, and what the figures are made of: those that were not disturbed, or all of an
     /// experiment of which every one was. See [`crate::counted_trials`].
+    #[serde(skip)]
     pub counted: u64,
     /// Those without what precision and repeats added.
+    #[serde(skip)]
     pub of_plan: OfPlan,
 }
 

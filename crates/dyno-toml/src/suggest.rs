@@ -29,26 +29,9 @@ pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(_, c)| c)
 }
 
-/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of
-/// neighbours, ignoring case (Damerau 1964, without repeated edits of a substring).
+/// Optimal string alignment distance, ignoring case: insertions, deletions, substitutions and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.to_lowercase().chars().collect();
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let width = b.len() + 1;
-    let mut before = vec![0; width];
-    let mut last: Vec<usize> = (0..width).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; width];
-        for j in 1..width {
-            let cost = usize::from(a[i - 1] != b[j - 1]);
-            row[j] = (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + cost);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The columns of the table of results.
 
 use super::results::{Ended, Row};
-use super::table::{Column, Get};
+use super::table::{Column, Get, constructors};
 use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
 use dyno_model::record::{Environment, ProcessCost};
@@ -49,7 +49,7 @@ impl Row<'_> {
     }
 }
 
-fn text(text: &str) -> Option<Cow<'_, str>> {
+fn known(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))
 }
 
@@ -73,79 +73,54 @@ pub(super) fn columns<'a>() -> Vec<Column<Row<'a>>> {
 
 type Columns<'a> = Vec<Column<Row<'a>>>;
 
-fn column<'a>(name: &'static str, get: Get<Row<'a>>) -> Column<Row<'a>> {
-    Column { name, get }
-}
+constructors!('a, Row<'a>);
 
 fn of_run<'a>() -> Columns<'a> {
     vec![
-        column("run", Get::Text(|r| text(&r.summary.run.id))),
-        column(
-            "run_started",
-            Get::Instant(|r| Some(r.summary.run.started_unix_ms)),
-        ),
-        column("suite", Get::Text(|r| text(&r.summary.run.suite))),
-        column("testbed", Get::Text(|r| text(&r.summary.run.testbed))),
-        column(
-            "dyno_version",
-            Get::Text(|r| text(&r.environment().dyno_version)),
-        ),
-        column(
-            "build_profile",
-            Get::Text(|r| text(&r.environment().build_profile)),
-        ),
-        column(
-            "machine",
-            Get::Text(|r| text(r.summary.run.machine_of(&r.e.experiment))),
-        ),
-        column("host", Get::Text(|r| text(&r.environment().host))),
-        column("cpu_model", Get::Text(|r| text(&r.environment().cpu_model))),
-        column("kernel", Get::Text(|r| text(&r.environment().kernel))),
-        column(
-            "hypervisor",
-            Get::Text(|r| {
-                let hypervisor = r.environment().hypervisor.as_deref();
-                hypervisor.map(Cow::Borrowed)
-            }),
-        ),
-        column(
-            "emulated",
-            Get::Text(|r| r.environment().emulated.as_deref().map(Cow::Borrowed)),
-        ),
-        column("clock", Get::Text(|r| text(&r.environment().clock.source))),
+        text("run", |r| known(&r.summary.run.id)),
+        instant("run_started", |r| Some(r.summary.run.started_unix_ms)),
+        text("suite", |r| known(&r.summary.run.suite)),
+        text("testbed", |r| known(&r.summary.run.testbed)),
+        text("dyno_version", |r| known(&r.environment().dyno_version)),
+        text("build_profile", |r| known(&r.environment().build_profile)),
+        text("machine", |r| {
+            known(r.summary.run.machine_of(&r.e.experiment))
+        }),
+        text("host", |r| known(&r.environment().host)),
+        text("cpu_model", |r| known(&r.environment().cpu_model)),
+        text("kernel", |r| known(&r.environment().kernel)),
+        text("hypervisor", |r| {
+            let hypervisor = r.environment().hypervisor.as_deref();
+            hypervisor.map(Cow::Borrowed)
+        }),
+        text("emulated", |r| {
+            r.environment().emulated.as_deref().map(Cow::Borrowed)
+        }),
+        text("clock", |r| known(&r.environment().clock.source)),
     ]
 }
 
 fn of_factors<'a>() -> Columns<'a> {
     let mut all = vec![
-        column("id", Get::Count(|r| Some(u64::from(r.e.experiment.id.0)))),
-        column("experiment", Get::Text(|r| text(&r.e.experiment.name))),
-        column(
-            "flow",
-            Get::Text(|r| {
-                r.e.experiment
-                    .flow
-                    .as_ref()
-                    .map(|_| r.e.experiment.flow_text().into())
-            }),
-        ),
-        column("stack", Get::Text(|r| text(&r.e.experiment.stack))),
-        column("adapter", Get::Text(|r| r.adapter.map(Cow::Borrowed))),
+        count("id", |r| Some(u64::from(r.e.experiment.id.0))),
+        text("experiment", |r| known(&r.e.experiment.name)),
+        text("flow", |r| {
+            r.e.experiment
+                .flow
+                .as_ref()
+                .map(|_| r.e.experiment.flow_text().into())
+        }),
+        text("stack", |r| known(&r.e.experiment.stack)),
+        text("adapter", |r| r.adapter.map(Cow::Borrowed)),
     ];
     all.extend(factors::in_files().flat_map(|f| f.columns).map(of_factor));
     all.extend([
-        column("is_floor", Get::Bool(|r| Some(r.e.is_floor))),
-        column("is_leg", Get::Bool(|r| Some(r.e.is_leg))),
-        column("is_loopback", Get::Bool(|r| Some(r.e.is_loopback))),
-        column("is_base", Get::Bool(|r| Some(r.e.is_base))),
-        column(
-            "base",
-            Get::Count(|r| r.e.experiment.base.map(|id| u64::from(id.0))),
-        ),
-        column(
-            "floor",
-            Get::Count(|r| r.e.floor.as_ref().map(|f| u64::from(f.id.0))),
-        ),
+        flag("is_floor", |r| Some(r.e.is_floor)),
+        flag("is_leg", |r| Some(r.e.is_leg)),
+        flag("is_loopback", |r| Some(r.e.is_loopback)),
+        flag("is_base", |r| Some(r.e.is_base)),
+        count("base", |r| r.e.experiment.base.map(|id| u64::from(id.0))),
+        count("floor", |r| r.e.floor.as_ref().map(|f| u64::from(f.id.0))),
     ]);
     all
 }
@@ -162,97 +137,66 @@ fn of_factor<'a>((name, of): &'static factors::Column) -> Column<Row<'a>> {
 
 fn of_trial<'a>() -> Columns<'a> {
     vec![
-        column("trial", Get::Count(|r| Some(u64::from(r.trial?.id.number)))),
-        column(
-            "position",
-            Get::Count(|r| Some(u64::from(r.trial?.position))),
-        ),
-        column("started", Get::Instant(|r| Some(r.trial?.started_unix_ms))),
-        column("wall_ns", Get::Count(|r| Some(r.trial?.wall.0))),
-        column("outcome", Get::Text(|r| text(r.ended.as_str()))),
-        column("counted", Get::Bool(|r| Some(r.counted))),
-        column("disturbed", Get::Text(|r| lines(&r.trial?.disturbed))),
-        column("warnings", Get::Text(|r| lines(&r.trial?.warnings))),
-        column(
-            "failure_kind",
-            Get::Text(|r| match &r.ended {
-                Ended::Failed { kind, .. } => Some(Cow::Owned(kind.to_string())),
-                _ => None,
-            }),
-        ),
-        column(
-            "failure_step",
-            Get::Text(|r| match &r.ended {
-                Ended::Failed { step, .. } => text(step),
-                _ => None,
-            }),
-        ),
-        column(
-            "failure_message",
-            Get::Text(|r| match &r.ended {
-                Ended::Failed { cause, .. } => Some(Cow::Owned(cause.to_string())),
-                Ended::Unreadable(reason) => text(reason),
-                _ => None,
-            }),
-        ),
-        column(
-            "failure_stderr",
-            Get::Text(|r| match &r.ended {
-                Ended::Failed { stderr, .. } => lines(stderr),
-                _ => None,
-            }),
-        ),
+        count("trial", |r| Some(u64::from(r.trial?.id.number))),
+        count("position", |r| Some(u64::from(r.trial?.position))),
+        instant("started", |r| Some(r.trial?.started_unix_ms)),
+        count("wall_ns", |r| Some(r.trial?.wall.0)),
+        text("outcome", |r| known(r.ended.as_str())),
+        flag("counted", |r| Some(r.counted)),
+        text("disturbed", |r| lines(&r.trial?.disturbed)),
+        text("warnings", |r| lines(&r.trial?.warnings)),
+        text("failure_kind", |r| match &r.ended {
+            Ended::Failed { kind, .. } => Some(Cow::Owned(kind.to_string())),
+            _ => None,
+        }),
+        text("failure_step", |r| match &r.ended {
+            Ended::Failed { step, .. } => known(step),
+            _ => None,
+        }),
+        text("failure_message", |r| match &r.ended {
+            Ended::Failed { cause, .. } => Some(Cow::Owned(cause.to_string())),
+            Ended::Unreadable(reason) => known(reason),
+            _ => None,
+        }),
+        text("failure_stderr", |r| match &r.ended {
+            Ended::Failed { stderr, .. } => lines(stderr),
+            _ => None,
+        }),
     ]
 }
 
 fn of_metric<'a>() -> Columns<'a> {
     vec![
-        column("metric", Get::Text(|r| text(r.metric.as_str()))),
-        column(
-            "is_headline",
-            Get::Bool(|r| Some(r.metric == r.e.headline())),
-        ),
-        column("n", Get::Count(|r| Some(r.figures?.n))),
-        column("infinite", Get::Count(|r| Some(r.figures?.infinite))),
-        column("saturated", Get::Count(|r| Some(r.figures?.saturated))),
-        column(
-            "min",
-            Get::Count(|r| r.figures.filter(|d| d.n > 0).map(|d| d.min)),
-        ),
-        column(
-            "mean",
-            Get::Float(|r| r.figures.filter(|d| d.n > 0).map(|d| d.sum / d.n as f64)),
-        ),
-        column(
-            "max",
-            Get::Count(|r| r.figures.filter(|d| d.n > 0).map(|d| d.max)),
-        ),
-        column("p50", Get::Float(|r| r.quantiles[0])),
-        column("p90", Get::Float(|r| r.quantiles[1])),
-        column("p99", Get::Float(|r| r.quantiles[2])),
-        column("p999", Get::Float(|r| r.quantiles[3])),
+        text("metric", |r| known(r.metric.as_str())),
+        flag("is_headline", |r| Some(r.metric == r.e.headline())),
+        count("n", |r| Some(r.figures?.n)),
+        count("infinite", |r| Some(r.figures?.infinite)),
+        count("saturated", |r| Some(r.figures?.saturated)),
+        count("min", |r| r.figures.filter(|d| d.n > 0).map(|d| d.min)),
+        float("mean", |r| {
+            r.figures.filter(|d| d.n > 0).map(|d| d.sum / d.n as f64)
+        }),
+        count("max", |r| r.figures.filter(|d| d.n > 0).map(|d| d.max)),
+        float("p50", |r| r.quantiles[0]),
+        float("p90", |r| r.quantiles[1]),
+        float("p99", |r| r.quantiles[2]),
+        float("p999", |r| r.quantiles[3]),
     ]
 }
 
 fn of_counts<'a>() -> Columns<'a> {
-    let count = |count: &'static CountInfo| {
+    let of_messages = |count: &'static CountInfo| {
         let of = |r: &Row<'_>| Some((count.of)(&r.measured()?.counts));
         column(count.name, Get::CountOf(Box::new(of)))
     };
-    let mut all: Columns<'a> = COUNTS.iter().map(count).collect();
+    let mut all: Columns<'a> = COUNTS.iter().map(of_messages).collect();
     for rate in TrialFigure::all_of(Group::Throughput) {
         if rate == TrialFigure::InWindowHz {
-            all.push(column(
-                "in_window",
-                Get::Count(|r| r.measured()?.counts.in_window),
-            ));
+            all.push(count("in_window", |r| r.measured()?.counts.in_window));
         }
         all.push(figure(rate));
     }
-    all.push(column(
-        "load_outcome",
-        Get::Text(|r| text(r.e.load()?.as_str())),
-    ));
+    all.push(text("load_outcome", |r| known(r.e.load()?.as_str())));
     all
 }
 
@@ -269,19 +213,12 @@ fn figure<'a>(figure: TrialFigure) -> Column<Row<'a>> {
 fn of_cost<'a>() -> Columns<'a> {
     let mut all: Columns<'a> = TrialFigure::all_of(Group::Cost).map(figure).collect();
     all.extend([
-        column(
-            "daemon_cpu_ns",
-            Get::Count(|r| r.daemons(|p| p.user.0.saturating_add(p.system.0))),
-        ),
-        column(
-            "daemon_pss_bytes",
-            Get::Count(|r| r.daemons(|p| p.pss_bytes)),
-        ),
-        column("open_ns", Get::Count(|r| Some(r.measured()?.open.0))),
-        column(
-            "matching_ns",
-            Get::Count(|r| Some(r.measured()?.matching.0)),
-        ),
+        count("daemon_cpu_ns", |r| {
+            r.daemons(|p| p.user.0.saturating_add(p.system.0))
+        }),
+        count("daemon_pss_bytes", |r| r.daemons(|p| p.pss_bytes)),
+        count("open_ns", |r| Some(r.measured()?.open.0)),
+        count("matching_ns", |r| Some(r.measured()?.matching.0)),
     ]);
     all
 }
@@ -291,75 +228,48 @@ const LOOKED_FOR_SINCE: u32 = 2;
 
 fn of_host<'a>() -> Columns<'a> {
     vec![
-        column(
-            "warmup_ns",
-            Get::Count(|r| {
-                let trial = r.measured()?;
-                (trial.format >= LOOKED_FOR_SINCE).then_some(trial.warmup.0)
-            }),
-        ),
-        column(
-            "unsteady",
-            Get::Bool(|r| {
-                let trial = r.measured()?;
-                (trial.format >= LOOKED_FOR_SINCE).then_some(trial.unsteady)
-            }),
-        ),
-        column(
-            "foreign_share",
-            Get::Float(|r| r.load().map(HostLoad::foreign_share)),
-        ),
-        column(
-            "kernel_share",
-            Get::Float(|r| r.load().and_then(HostLoad::kernel_share)),
-        ),
-        column(
-            "stolen_share",
-            Get::Float(|r| r.load().map(HostLoad::stolen_share)),
-        ),
-        column(
-            "gap_share",
-            Get::Float(|r| {
-                let gaps = &r.trial?.noise.gaps;
-                let watched: f64 = gaps.iter().map(|g| g.watched.0 as f64).sum();
-                let lost: f64 = gaps.iter().map(|g| g.lost.0 as f64).sum();
-                (watched > 0.0).then(|| lost / watched)
-            }),
-        ),
-        column(
-            "longest_gap_ns",
-            Get::Count(|r| r.trial?.noise.gaps.iter().map(|g| g.longest.0).max()),
-        ),
-        column("line_ns", Get::Float(|r| r.trial?.noise.line_ns)),
-        column("interrupts", Get::Count(|r| Some(r.load()?.interrupts))),
-        column(
-            "context_switches",
-            Get::Count(|r| Some(r.load()?.context_switches)),
-        ),
-        column("throttled", Get::Count(|r| r.load()?.throttled)),
-        column(
-            "clock_bound_ns",
-            Get::Count(|r| r.trial?.one_way_bound.map(|n| n.0)),
-        ),
+        count("warmup_ns", |r| {
+            let trial = r.measured()?;
+            (trial.format >= LOOKED_FOR_SINCE).then_some(trial.warmup.0)
+        }),
+        flag("unsteady", |r| {
+            let trial = r.measured()?;
+            (trial.format >= LOOKED_FOR_SINCE).then_some(trial.unsteady)
+        }),
+        float("foreign_share", |r| r.load().map(HostLoad::foreign_share)),
+        float("kernel_share", |r| {
+            r.load().and_then(HostLoad::kernel_share)
+        }),
+        float("stolen_share", |r| r.load().map(HostLoad::stolen_share)),
+        float("gap_share", |r| {
+            let gaps = &r.trial?.noise.gaps;
+            let watched: f64 = gaps.iter().map(|g| g.watched.0 as f64).sum();
+            let lost: f64 = gaps.iter().map(|g| g.lost.0 as f64).sum();
+            (watched > 0.0).then(|| lost / watched)
+        }),
+        count("longest_gap_ns", |r| {
+            r.trial?.noise.gaps.iter().map(|g| g.longest.0).max()
+        }),
+        float("line_ns", |r| r.trial?.noise.line_ns),
+        count("interrupts", |r| Some(r.load()?.interrupts)),
+        count("context_switches", |r| Some(r.load()?.context_switches)),
+        count("throttled", |r| r.load()?.throttled),
+        count("clock_bound_ns", |r| r.trial?.one_way_bound.map(|n| n.0)),
     ]
 }
 
 /// What came of the faults of the trial, all its receivers together.
 fn of_outage<'a>() -> Columns<'a> {
     vec![
-        column("outage_ends", Get::Count(|r| r.outages(|_| 1))),
-        column(
-            "outage_deaf_ends",
-            Get::Count(|r| r.outages(|o| u64::from(o.recovery.is_none()))),
-        ),
-        column("outage_lost", Get::Count(|r| r.outages(|o| o.lost))),
-        column("outage_repeated", Get::Count(|r| r.outages(|o| o.repeated))),
-        column(
-            "outage_reordered",
-            Get::Count(|r| r.outages(|o| o.reordered)),
-        ),
-        column("outage_burst", Get::Count(|r| r.outages(|o| o.burst))),
-        column("told_by", Get::Text(told_by)),
+        count("outage_ends", |r| r.outages(|_| 1)),
+        count("outage_deaf_ends", |r| {
+            r.outages(|o| u64::from(o.recovery.is_none()))
+        }),
+        count("outage_lost", |r| r.outages(|o| o.lost)),
+        count("outage_repeated", |r| r.outages(|o| o.repeated)),
+        count("outage_reordered", |r| r.outages(|o| o.reordered)),
+        count("outage_burst", |r| r.outages(|o| o.burst)),
+        text("told_by", told_by),
     ]
 }
 
@@ -369,5 +279,5 @@ fn told_by<'a>(r: &'a Row<'_>) -> Option<Cow<'a, str>> {
     let first = trial.detections.iter().min_by_key(|d| d.after);
     let by = first.map(|d| d.by);
     let (_, word) = TOLD_BY.iter().find(|(one, _)| *one == by)?;
-    text(word)
+    known(word)
 }

@@ -1,7 +1,7 @@
 //! The table of raw samples: one row for each, in the order of trials and of arrival.
 
 use super::properties;
-use super::table::{Column, Get, TableWriter};
+use super::table::{Column, Get, TableWriter, constructors};
 use crate::ExportError;
 use dyno_model::plan::TrialId;
 use dyno_model::record::{RawSample, Run};
@@ -30,52 +30,32 @@ impl Row<'_> {
     }
 }
 
-fn column<'a>(name: &'static str, get: Get<Row<'a>>) -> Column<Row<'a>> {
-    Column { name, get }
-}
+constructors!('a, Row<'a>);
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     vec![
-        column("run", Get::Text(|r| Some(Cow::Borrowed(r.run)))),
-        column("id", Get::Count(|r| Some(u64::from(r.e.id.0)))),
-        column(
-            "experiment",
-            Get::Text(|r| Some(Cow::Borrowed(r.e.name.as_str()))),
-        ),
-        column(
-            "stack",
-            Get::Text(|r| Some(Cow::Borrowed(r.e.stack.as_str()))),
-        ),
-        column(
-            "payload_bytes",
-            Get::Count(|r| Some(r.e.payload.bytes() as u64)),
-        ),
-        column("trial", Get::Count(|r| Some(u64::from(r.trial.id.number)))),
-        column(
-            "disturbed",
-            Get::Bool(|r| Some(!r.trial.disturbed.is_empty())),
-        ),
-        column("channel", Get::Count(|r| Some(u64::from(r.sample.channel)))),
-        column(
-            "receiver",
-            Get::Count(|r| Some(u64::from(r.sample.receiver))),
-        ),
-        column("sequence", Get::Count(|r| Some(r.sample.sequence))),
-        column("intended_ns", Get::Count(|r| Some(r.sample.intended.0))),
-        column("sent_ns", Get::Count(|r| Some(r.sample.sent.0))),
-        column("arrival_ns", Get::Count(|r| Some(r.sample.arrival.0))),
-        column(
-            "rtt_ns",
-            Get::Count(|r| (!r.is_one_way()).then(|| r.since(r.sample.sent.0))),
-        ),
-        column(
-            "response_ns",
-            Get::Count(|r| r.is_one_way().then(|| r.since(r.sample.intended.0))),
-        ),
-        column(
-            "service_ns",
-            Get::Count(|r| r.is_one_way().then(|| r.since(r.sample.sent.0))),
-        ),
+        text("run", |r| Some(Cow::Borrowed(r.run))),
+        count("id", |r| Some(u64::from(r.e.id.0))),
+        text("experiment", |r| Some(Cow::Borrowed(r.e.name.as_str()))),
+        text("stack", |r| Some(Cow::Borrowed(r.e.stack.as_str()))),
+        count("payload_bytes", |r| Some(r.e.payload.bytes() as u64)),
+        count("trial", |r| Some(u64::from(r.trial.id.number))),
+        flag("disturbed", |r| Some(!r.trial.disturbed.is_empty())),
+        count("channel", |r| Some(u64::from(r.sample.channel))),
+        count("receiver", |r| Some(u64::from(r.sample.receiver))),
+        count("sequence", |r| Some(r.sample.sequence)),
+        count("intended_ns", |r| Some(r.sample.intended.0)),
+        count("sent_ns", |r| Some(r.sample.sent.0)),
+        count("arrival_ns", |r| Some(r.sample.arrival.0)),
+        count("rtt_ns", |r| {
+            (!r.is_one_way()).then(|| r.since(r.sample.sent.0))
+        }),
+        count("response_ns", |r| {
+            r.is_one_way().then(|| r.since(r.sample.intended.0))
+        }),
+        count("service_ns", |r| {
+            r.is_one_way().then(|| r.since(r.sample.sent.0))
+        }),
     ]
 }
 

@@ -39,6 +39,32 @@ pub(super) struct Column<R> {
     pub(super) get: Get<R>,
 }
 
+/// Constructors of columns of a type each, for rows of one type.
+macro_rules! constructors {
+    ($life:lifetime, $row:ty) => {
+        constructors!($life, $row,
+            count = Count -> u64, float = Float -> f64, flag = Bool -> bool, instant = Instant -> u64);
+
+        fn column<$life>(name: &'static str, get: Get<$row>) -> Column<$row> {
+            Column { name, get }
+        }
+
+        fn text<$life>(
+            name: &'static str,
+            get: for<'r> fn(&'r $row) -> Option<Cow<'r, str>>,
+        ) -> Column<$row> {
+            column(name, Get::Text(get))
+        }
+    };
+    ($life:lifetime, $row:ty, $($name:ident = $get:ident -> $value:ty),+) => {$(
+        #[allow(dead_code, reason = "not every table has columns of every type")]
+        fn $name<$life>(name: &'static str, get: fn(&$row) -> Option<$value>) -> Column<$row> {
+            column(name, Get::$get(get))
+        }
+    )+};
+}
+pub(super) use constructors;
+
 impl<R> Column<R> {
     fn field(&self) -> Result<TypePtr> {
         let (physical, logical) = match self.get {

@@ -5,7 +5,7 @@ use crate::cell;
 use crate::number::{counted, percent};
 use crate::page::{Page, Tone};
 use crate::standing::Found;
-use crate::when::utc;
+use dyno_report::utc;
 
 impl CheckReport {
     /// `3 passed, 1 failed, 0 undecided`.

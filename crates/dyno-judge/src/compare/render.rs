@@ -6,7 +6,7 @@ use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
 use crate::page::{Page, Tone};
-use crate::when::utc;
+use dyno_report::utc;
 
 impl Comparison {
     /// The verdict on a row in words.

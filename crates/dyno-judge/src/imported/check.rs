@@ -2,7 +2,8 @@
 
 use super::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::check::{
-    Bound, JunitCase, JunitSuite, Limit, Limits, LimitsError, Measure, Status, nothing_was_checked,
+    Bound, Limit, Limits, LimitsError, Measure, Status, junit_case, junit_suite,
+    nothing_was_checked,
 };
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::figure::LARGEST;
@@ -338,25 +339,24 @@ impl<'a> ImportCheck<'a> {
     /// # Errors
     /// None in practice: it is written into memory; what the XML writer reports is passed on.
     pub fn junit(&self) -> io::Result<String> {
-        let cases = self.results.iter().map(|r| JunitCase {
-            class: r.limit.name.clone(),
-            name: r.result.label(),
-            status: r.status(),
-            message: format!("{}: {}", r.limit.required(), r.reason),
-            lines: vec![
+        let cases = self.results.iter().map(|r| {
+            let message = format!("{}: {}", r.limit.required(), r.reason);
+            let lines = [
                 format!("required: {}", r.limit.required()),
                 format!("printed: {}", r.figure.text),
                 r.reason.clone(),
-            ],
+            ];
+            junit_case(
+                r.limit.name.clone(),
+                r.result.label(),
+                r.status(),
+                message,
+                &lines,
+            )
         });
-        JunitSuite {
-            name: self.limits.clone(),
-            run: &self.statements.source.title,
-            suite: self.statements.tool().unwrap_or("imported"),
-            // It is known as a text at best.
-            started_unix_ms: None,
-            cases: cases.collect(),
-        }
-        .xml()
+        let tool = self.statements.tool().unwrap_or("imported");
+        let source = &self.statements.source.title;
+        // When it was measured is known as a text at best.
+        junit_suite(self.limits.clone(), source, tool, None, cases.collect()).xml()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Night, Nightly};
 use crate::cell;
-use crate::check::{JunitCase, JunitSuite, Status};
+use crate::check::{Status, junit_case, junit_suite};
 use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
@@ -127,25 +127,24 @@ impl Nightly {
     /// # Errors
     /// None in practice: it is written into memory; what the XML writer reports is passed on.
     pub fn junit(&self) -> io::Result<String> {
-        let cases = self.results.iter().map(|r| JunitCase {
-            class: r.measure.text(),
-            name: cell::label(&r.experiment),
-            status: r.status,
-            message: format!("{}: {}", r.measure.text(), r.reason),
-            lines: vec![
+        let cases = self.results.iter().map(|r| {
+            let message = format!("{}: {}", r.measure.text(), r.reason);
+            let lines = [
                 format!("usual: {}", r.usual_text()),
                 format!("found: {}", r.found_text()),
                 r.reason.clone(),
-            ],
+            ];
+            junit_case(
+                r.measure.text(),
+                cell::label(&r.experiment),
+                r.status,
+                message,
+                &lines,
+            )
         });
-        JunitSuite {
-            name: format!("history of {}", self.suite),
-            run: &self.run.id,
-            suite: &self.suite,
-            started_unix_ms: Some(self.run.started_unix_ms),
-            cases: cases.collect(),
-        }
-        .xml()
+        let (name, run) = (format!("history of {}", self.suite), &self.run);
+        let started = Some(run.started_unix_ms);
+        junit_suite(name, &run.id, &self.suite, started, cases.collect()).xml()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cell;
 use crate::check::Status;
 use crate::number::{counted, percent};
 use crate::page::{Page, Tone};
-use crate::when::utc;
+use dyno_report::utc;
 
 /// So many names stand with a reason; more are counted.
 const MOST_NAMES: usize = 5;

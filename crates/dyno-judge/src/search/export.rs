@@ -7,46 +7,81 @@ use crate::number::{csv_number, exported};
 use dyno_model::ExperimentId;
 use serde::Serialize;
 
+/// What a search has found.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "capacity"))]
 struct Document<'a> {
     #[serde(flatten)]
     head: Head<'a>,
+    /// The limits file.
     limits: &'a str,
+    /// What each limit of the file asks for.
     required: &'a [String],
+    /// Of each interval on the way.
+    #[cfg_attr(test, schemars(range(min = 0, max = 1)))]
     confidence: f64,
+    /// The factor that was raised, in messages per second, bytes or participants: `rate`, `payload` or `clients`.
     raised: &'static str,
+    /// One for each stack and its other factors.
     capacities: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "capacity_cell"))]
 struct Row<'a> {
     #[serde(flatten)]
     cell: Cell<'a>,
+    /// How the search ended: the value was `found`; the highest value that can be tried (`top`) is kept; not even the `first` is
+    /// surely kept; or trials are missing (`unfinished`).
     end: &'static str,
+    /// The highest value that surely keeps all limits.
     kept: Option<f64>,
+    /// By trials of its own.
     confirmed: bool,
+    /// The lowest value that surely breaks one.
     broken: Option<f64>,
+    /// By trials of its own.
     broken_confirmed: bool,
+    /// What broke there, with what was measured.
     broke_first: Vec<String>,
+    /// Values between the two that were tried.
     undecided: Vec<f64>,
+    /// Why the stack refuses higher values.
     refused_above: Option<&'a str>,
+    /// The limits that are put on it.
     limits: Vec<Put<'a>>,
+    /// All that was tried, in ascending order; confirmations after what they confirm.
     curve: Vec<Point<'a>>,
 }
 
 /// A limit that is put on the cell.
 #[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "capacity_limit")
+)]
 struct Put<'a> {
     limit: &'a str,
+    /// What is limited, for people: `p99 response`.
     measure: String,
     #[serde(flatten)]
     required: Required,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "capacity_point")
+)]
 struct Point<'a> {
+    /// The experiment that it is of.
+    #[cfg_attr(test, schemars(with = "u32"))]
     id: ExperimentId,
+    /// Of the raised factor.
     value: f64,
+    /// `kept`, `broken`, `undecided` or `no figure`.
     rung: &'static str,
     confirms: bool,
     trials: usize,
@@ -54,16 +89,25 @@ struct Point<'a> {
     lossless: usize,
     lossy_below: f64,
     confidence: f64,
+    /// Messages per second that arrived, all receivers together: the median of its trials.
     delivered_hz: Option<f64>,
+    /// The share of what was due that the sources sent, where it was too little.
     sent_share: Option<f64>,
     limits: Vec<Held<'a>>,
 }
 
-/// `null` is infinite, or not known.
+/// What came of a limit there.
 #[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "capacity_check")
+)]
 struct Held<'a> {
     limit: &'a str,
+    /// `pass`, `fail` or `undecided`.
     status: &'static str,
+    /// Null is infinite, or not known.
     value: Option<f64>,
     lo: Option<f64>,
     hi: Option<f64>,
@@ -165,5 +209,19 @@ fn held(c: &Checked) -> Held<'_> {
         lo: c.found.and_then(|f| exported(f.lo)),
         hi: c.found.and_then(|f| exported(f.hi)),
         reason: &c.reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+
+    /// Holds the published schema against the types, or writes it.
+    #[test]
+    fn the_published_schema_is_that_of_the_types() {
+        let mut generator = dyno_report::schema_generator();
+        generator.subschema_for::<Document<'_>>();
+        let schema = dyno_report::json_schema(generator.take_definitions(true));
+        dyno_kit::published::holds("docs/reference/show.schema.json", &schema);
     }
 }

@@ -4,8 +4,7 @@ use super::{Capacities, Capacity, End, Rung, Tested};
 use crate::cell;
 use crate::number::{Unit, counted, percent};
 use crate::page::{Page, Tone};
-use crate::when::utc;
-use dyno_report::{Format, RenderOptions};
+use dyno_report::{Format, RenderOptions, utc};
 
 impl Capacities {
     /// As text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.

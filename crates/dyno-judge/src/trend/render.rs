@@ -7,7 +7,7 @@ use crate::difference::conclusion;
 use crate::figure::rank;
 use crate::number::{counted, percent, sig3};
 use crate::page::{Page, Tone};
-use crate::when::utc;
+use dyno_report::utc;
 
 impl Trend {
     pub(crate) fn page(&self) -> Page {

@@ -1,40 +1,38 @@
 //! The way through a chain in the JSON interface.
 
-use super::figures::DaemonJson;
+use super::figures::MeanJson;
 use crate::number::exported;
-use crate::summary::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
+use crate::summary::{
+    AddedSummary, ChainSummary, DaemonCost, GatewaySummary, LegSummary, PartSummary,
+};
 use dyno_model::chain::Stage;
-use dyno_stats::Mean;
 use serde::Serialize;
 
-/// A mean over trials with its interval.
+/// The way through a chain.
 #[derive(Serialize)]
-struct MeanJson {
-    value: f64,
-    lo: Option<f64>,
-    hi: Option<f64>,
-}
-
-impl From<&Mean> for MeanJson {
-    fn from(m: &Mean) -> MeanJson {
-        MeanJson {
-            value: exported(m.value),
-            lo: m.interval.map(|(lo, _)| exported(lo)),
-            hi: m.interval.map(|(_, hi)| exported(hi)),
-        }
-    }
-}
-
-#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "chain"))]
 pub(super) struct ChainJson<'a> {
+    /// Messages of all trials whose whole way is known.
     messages: u64,
+    /// The smallest part of any of them: below zero by more than the bounds of the clocks only where notes of different
+    /// messages were put together. Null where there is none.
     least_ns: Option<i64>,
+    /// The most by which the parts of any of them miss its whole time. Null where it is not known, as of an older Dyno's runs.
     residual_ns: Option<u64>,
+    /// In the order of the way, there and back. They add up to the whole of each message.
     parts: Vec<PartJson<'a>>,
+    /// Programs of others that bridge legs in the place of a gateway, in the order of the way. Such a chain has no parts: what
+    /// a program takes is `added`, the chain less its legs alone.
     programs: &'a [String],
-    legs: Vec<LegJson<'a>>,
+    /// What went over each leg, in the order of the way.
+    legs: &'a [LegSummary],
+    /// What the gateways did with messages of the window.
     gateways: Vec<GatewayJson>,
-    processes: Vec<DaemonJson<'a>>,
+    /// What each process of Dyno's cost, gateways apart. They are a part of `cost`.
+    processes: &'a [DaemonCost],
+    /// The chain less the sum of its legs alone, paired by trial. Null without `dyno run --legs`, and where fewer than two
+    /// trials of each are undisturbed, a p50 is infinite, or the load makes a queue of its own.
     added: Option<AddedJson>,
 }
 
@@ -46,26 +44,37 @@ impl<'a> From<&'a ChainSummary> for ChainJson<'a> {
             residual_ns: c.residual_ns,
             parts: c.parts.iter().map(Into::into).collect(),
             programs: &c.programs,
-            legs: c.legs.iter().map(Into::into).collect(),
+            legs: &c.legs,
             gateways: c.gateways.iter().map(Into::into).collect(),
-            processes: c.processes.iter().map(Into::into).collect(),
+            processes: &c.processes,
             added: c.added.as_ref().map(Into::into),
         }
     }
 }
 
+/// One part.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "part"))]
 struct PartJson<'a> {
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::Place"))]
     stage: Stage,
+    /// The stack of a leg.
     stack: Option<&'a str>,
+    /// On the way back.
     back: bool,
     mean_ns: MeanJson,
     p50_ns: MeanJson,
+    /// Null where a trial has too few messages.
     p90_ns: Option<MeanJson>,
+    /// Null where a trial has too few messages.
     p99_ns: Option<MeanJson>,
+    /// Its share in the mean of the whole, 0 to 1.
     share: f64,
+    /// Its mean over the tenth of the messages whose whole time is nearest to the median.
     at_median_ns: f64,
+    /// Its mean over the hundredth of the messages that took longest; null where a trial has fewer than a hundred.
     in_tail_ns: Option<f64>,
 }
 
@@ -86,38 +95,26 @@ impl<'a> From<&'a PartSummary> for PartJson<'a> {
     }
 }
 
+/// One gateway in one direction.
 #[derive(Serialize)]
-struct LegJson<'a> {
-    number: u16,
-    stack: &'a str,
-    back: bool,
-    sent: u64,
-    arrived: u64,
-    lost: u64,
-}
-
-impl<'a> From<&'a LegSummary> for LegJson<'a> {
-    fn from(leg: &'a LegSummary) -> LegJson<'a> {
-        LegJson {
-            number: leg.number,
-            stack: &leg.stack,
-            back: leg.back,
-            sent: leg.sent,
-            arrived: leg.arrived,
-            lost: leg.lost(),
-        }
-    }
-}
-
-#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "gateway"))]
 struct GatewayJson {
+    /// From 1.
     number: u16,
+    /// On the way back.
     back: bool,
+    /// Messages that it took.
     taken: u64,
+    /// Those that the next leg accepted.
     sent: u64,
+    /// Those that it refused.
     refused: u64,
+    /// Those that the gateway's own queue lost.
     dropped: u64,
+    /// Copies of a payload into memory of the gateway's own.
     copied: u64,
+    /// The next leg lends the memory that is written; where not, its library or the kernel copies once more.
     lent: bool,
 }
 
@@ -136,11 +133,18 @@ impl From<&GatewaySummary> for GatewayJson {
     }
 }
 
+/// The difference.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "added"))]
 struct AddedJson {
+    /// The metric that it is of.
     metric: &'static str,
+    /// Trials that the chain and all its legs have.
     trials: usize,
+    /// Of the medians, which do not add up exactly.
     p50_ns: MeanJson,
+    /// Of the means.
     mean_ns: MeanJson,
 }
 

@@ -1,133 +1,193 @@
 //! One element of `experiments` in the JSON interface.
 
 use super::chain::ChainJson;
-use super::evidence::{HostJson, ModesJson, PrecisionJson};
-use super::figures::{DaemonJson, EstimateJson, SpreadJson};
+use super::evidence::{ModesJson, PrecisionJson};
+use super::factors::{Factors, Load};
+use super::figures::EstimateJson;
 use super::flow::FlowJson;
+use super::metric::MetricJson;
 use super::outage::OutageJson;
 use crate::causes::causes;
+use crate::evidence::HostSummary;
 use crate::notes::instability;
 use crate::number::exported;
 use crate::summary::{
-    CopySummary, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome, MetricSummary,
-    NetworkSummary, NoRatio, QUANTILES, RunSummary,
+    CopySummary, DaemonCost, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome,
+    MadeOf, NetworkSummary, NoRatio, RunSummary, Spread,
 };
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
-use dyno_model::factors::{self, Factor};
 use dyno_model::figure::Group;
-use dyno_model::plan::{Extent, Scheduling};
+use dyno_model::plan::Extent;
 use dyno_model::probe::Probe;
-use dyno_model::{Counts, Metric, TrialFigure, Workload};
-use dyno_stats::{Bootstrap, Latency, Quantile, needed};
-use serde::ser::SerializeMap;
+use dyno_model::{Counts, TrialFigure, Workload};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "experiment"))]
 pub(super) struct Experiment<'a> {
+    /// Number within the run.
     id: u32,
     suite: &'a str,
+    /// Name in the suite; cells of a matrix share it.
     experiment: &'a str,
     stack: &'a str,
     testbed: &'a str,
+    /// The host name of the machine that measured it. Rows of different machines are never compared with each other.
     machine: &'a str,
+    /// What it is as one of several flows that run at the same time. Absent of an experiment that is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow: Option<FlowJson<'a>>,
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::WorkloadName"))]
     workload: &'static str,
+    /// A call over a pair of channels, because the stack has no request-response of its own.
     paired: bool,
+    /// What a probe measures; absent of an exchange.
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeJson<'a>>,
+    /// Copies of the probe, or exchanges, that stand side by side; 1: alone.
     at_once: u32,
+    /// Numbers of the workload: gap_ns and timeout_ns of ping-pong and call, rate_hz and arrivals of stream, messages and
+    /// period_ns of burst, period_ns of first-message.
     load: Load<'a>,
     #[serde(flatten)]
     factors: Factors<'a>,
+    /// Length of the measured part: one of the two is a number.
     window: Window,
+    /// The stack is a yardstick.
     is_floor: bool,
+    /// It was added for a chain, one of whose legs it is alone.
     is_leg: bool,
+    /// The stack gives each message back to its sender.
     is_loopback: bool,
+    /// Other experiments are compared with it.
     is_base: bool,
+    /// The experiment that it is compared with; trials of the same number ran next to each other.
     base: Option<u32>,
+    /// Completed trials that count: every figure comes from these. Those that the host disturbed do not, unless it disturbed
+    /// all.
     trials: u64,
+    /// Trials without a measurement; they enter no other field.
     failed_trials: u64,
     planned_trials: u64,
+    /// Completed trials that the host disturbed. They are left out of every figure, unless all_disturbed.
     disturbed_trials: u64,
+    /// Every completed trial was disturbed, so all are used.
     all_disturbed: bool,
+    /// Why trials were disturbed.
     disturbances: Vec<Remark<'a, Disturbance>>,
+    /// Failed trials, equal failures together.
     failures: Vec<Failure<'a>>,
+    /// The metric that stands for the experiment; absent from metrics where no trial recorded it.
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::MetricName"))]
     headline: &'static str,
-    metrics: BTreeMap<&'static str, MetricJson>,
+    /// Latencies over all trials that count.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::metrics"))]
+    metrics: BTreeMap<&'static str, MetricJson<'a>>,
+    /// p50 of the headline metric over that of the floor; null for experiments without one.
     floor: Option<Floor<'a>>,
+    /// Of a floor: the stacks that are surely faster than it in this run.
     undercut_by: &'a [String],
-    with_disturbed: Option<WithDisturbedJson>,
+    /// The headline metric of all completed trials, those among them that the host disturbed and that do not count; null where
+    /// none was left out.
+    with_disturbed: Option<WithDisturbedJson<'a>>,
+    /// A repeat of the run may show another p50.
     unstable: bool,
     unstable_reason: Option<String>,
+    /// Share by which the p50 of a repeat may differ; null where it is not known or not bounded.
     repeat_within: Option<f64>,
+    /// Messages of all trials that count; a message counts once for each receiver, a round trip once.
     counts: Counts,
+    /// received / offered; null where nothing was offered.
     delivered_ratio: Option<f64>,
+    /// Share of the offered messages that had arrived when the window ended; null where nothing has a due time, and in older
+    /// runs.
     in_window_ratio: Option<f64>,
+    /// What became of a load on a schedule: all arrived (`fits`), some never did (`loses`), or the backlog still grew when the
+    /// window ended (`saturated`); null where there is no schedule.
     load_outcome: Option<&'static str>,
+    /// Where saturated: the growth of the backlog in the second half of the window, as a share of what was due then.
     backlog_growth: Option<f64>,
+    /// The link that is offered more than it carries, as the plan says; null where there is none.
     link_overload: Option<&'a str>,
+    /// Null without a completed trial.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::Throughput>")
+    )]
     throughput: Option<FiguresJson<'a>>,
+    /// All processes of the stack in one trial's window; null without a completed trial, and of experiments with faults.
     cost: Option<CostJson<'a>>,
-    open_ns: Option<SpreadJson>,
-    matching_ns: Option<SpreadJson>,
-    warmup_ns: Option<SpreadJson>,
+    /// From go until endpoints existed.
+    open_ns: Option<Spread>,
+    /// From endpoints existing until matched.
+    matching_ns: Option<Spread>,
+    /// Length of the warm-up; null where it was not recorded.
+    warmup_ns: Option<Spread>,
+    /// Trials whose warm-up ended at its limit with the series still moving.
     unsteady_trials: Option<u64>,
+    /// The blocks of the window fall into a fast and a slow mode by the p50 of the headline metric; null where they do not.
     modes: Option<ModesJson<'a>>,
+    /// The p50 of the headline metric in the last half of the window over that in its first half, median trial, with a 99 %
+    /// interval; null where it does not drift.
     drift: Option<EstimateJson>,
-    host: Option<HostJson>,
+    /// The host's part in the trials; null where nothing was recorded of it.
+    host: Option<&'a HostSummary>,
+    /// The precision that was asked for; null where none was, and for bases.
     precision: Option<PrecisionJson>,
+    /// One-way times are wrong by at most this, because they begin and end on hosts with different clocks, however the delay
+    /// between the hosts is split; the largest of the trials that count. Null where both sides have one clock, and for closed
+    /// loops.
     clock_bound_ns: Option<u64>,
+    /// Whether clock_bound_ns is at most a tenth of the p50 of the headline; tables show no one-way figures where it is not.
+    /// Null without a bound or a p50.
     one_way_resolvable: Option<bool>,
-    clocks: Vec<ClockJson<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    copies: Vec<CopyJson<'a>>,
+    /// What is known of the hosts' clocks that are not the run's.
+    clocks: &'a [HostClockSummary],
+    /// What each copy of a probe found, or each of several exchanges at once, each value a spread over the counted trials.
+    /// Absent of an exchange that is alone.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    copies: &'a [CopySummary],
+    /// p50 of the headline metric over the time that one CPU takes to copy the payload once, from 1 KiB on, where the payload
+    /// lies in its caches as far as it fits. Absent where the run does not hold that probe (`dyno run --ground`), or one of the
+    /// two sides is not good enough for a ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_over_copy: Option<EstimateJson>,
+    /// The same after another CPU has written the payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_over_copy_of_other: Option<EstimateJson>,
+    /// What a round trip is made of, at the probes' cost. Absent where the run does not hold the probe for it
+    /// (`dyno run --ground`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    made_of: Option<MadeOfJson>,
+    made_of: Option<MadeOf>,
+    /// The way through a chain. Absent where the stack is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     chain: Option<ChainJson<'a>>,
+    /// What came of the faults, over the trials that count. Absent where the experiment has none. The times are `metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<OutageJson<'a>>,
+    /// What the kernels of its hosts counted. Absent where nothing was recorded, as by an older Dyno.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     networks: &'a [NetworkSummary],
+    /// The likely causes of its lost messages, in sentences, the most telling first. Absent without a loss or a cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes_of_loss: Vec<String>,
     warnings: Vec<Remark<'a, Warning>>,
 }
 
-/// Parts of a round trip, estimated from the probes.
-#[derive(Serialize)]
-struct MadeOfJson {
-    wake_ups: f64,
-    wake_up_ns: f64,
-    probe: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    further: Option<FurtherJson>,
-    ns: f64,
-    share: f64,
-}
-
-/// System calls and copies of a round trip.
-#[derive(Serialize)]
-struct FurtherJson {
-    calls: f64,
-    call_ns: f64,
-    copies: f64,
-    copy_ns: f64,
-}
-
 /// What a probe measures.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "probe"))]
 struct ProbeJson<'a> {
+    /// As tables have it.
     text: String,
+    /// CPUs of one copy.
     cpus_each: u32,
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::ProbeOptions"))]
     options: &'a Probe,
 }
 
@@ -144,110 +204,30 @@ impl<'a> ProbeJson<'a> {
     }
 }
 
-/// One copy of a probe, or one of several exchanges.
-#[derive(Serialize)]
-struct CopyJson<'a> {
-    cpus: &'a [u32],
-    p50_ns: SpreadJson,
-    p99_ns: SpreadJson,
-    own_ns: SpreadJson,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_per_s: Option<SpreadJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<SpreadJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    core_cycles: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<f64>,
-}
-
-impl<'a> From<&'a CopySummary> for CopyJson<'a> {
-    fn from(c: &'a CopySummary) -> CopyJson<'a> {
-        CopyJson {
-            cpus: &c.cpus,
-            p50_ns: c.p50_ns.into(),
-            p99_ns: c.p99_ns.into(),
-            own_ns: c.own_ns.into(),
-            bytes_per_s: c.bytes_per_s.map(Into::into),
-            share: c.share.map(Into::into),
-            core_cycles: c.core.map(|[cycles, _]| exported(cycles)),
-            instructions: c.core.map(|[_, instructions]| exported(instructions)),
-        }
-    }
-}
-
-/// The numbers of a workload, without those that it has not.
-struct Load<'a>(&'a dyno_model::Experiment);
-
-impl Serialize for Load<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let load = factors::all().filter(|f| f.title == "workload");
-        let columns = load.flat_map(|f| f.columns);
-        // These stand beside it.
-        let is_number = |key| !["workload", "paired", "probe"].contains(&key);
-        let numbers = columns.filter(|(key, _)| is_number(*key));
-        out.collect_map(numbers.filter_map(|(key, of)| {
-            let name = key.strip_prefix("burst_").unwrap_or(key);
-            Some((name, of.value(self.0)?))
-        }))
-    }
-}
-
-/// The factors that are no objects of their own.
-struct Factors<'a>(&'a dyno_model::Experiment);
-
-impl Serialize for Factors<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let x = self.0;
-        let mut map = out.serialize_map(None)?;
-        let is_object = |title| ["workload", "window"].contains(&title);
-        let plain = factors::all().filter(|f| !f.is_name() && !is_object(f.title));
-        for (key, of) in plain.flat_map(Factor::plain) {
-            match *key {
-                "cpus" => {
-                    map.serialize_entry("cpus", &x.cpus)?;
-                    if !x.library_cpus.is_empty() {
-                        map.serialize_entry("library_cpus", &x.library_cpus)?;
-                    }
-                    if !x.daemon_cpus.is_empty() {
-                        map.serialize_entry("daemon_cpus", &x.daemon_cpus)?;
-                    }
-                }
-                "scheduling" => {
-                    let (class, priority) = match x.scheduling {
-                        Scheduling::Other => ("other", None),
-                        Scheduling::Fifo(priority) => ("fifo", Some(priority)),
-                        Scheduling::Deadline => ("deadline", None),
-                    };
-                    map.serialize_entry("scheduling", class)?;
-                    map.serialize_entry("fifo_priority", &priority)?;
-                }
-                key => {
-                    if let Some(value) = of.value(x) {
-                        map.serialize_entry(key, &value)?;
-                    }
-                }
-            }
-        }
-        map.end()
-    }
-}
-
 /// One of the two is a number.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Window {
     duration_ns: Option<u64>,
     messages: Option<u64>,
 }
 
+/// Failed trials that failed alike.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Failure<'a> {
+    /// `error`, `hang`, `crash`, `inconsistent`, `interrupted` or `unreadable`.
     kind: String,
     step: &'a str,
     #[serde(flatten)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::CauseFields>")
+    )]
     cause: Option<&'a FailureCause>,
     message: String,
     stderr: &'a [String],
+    /// Trials that failed so.
     count: u64,
 }
 
@@ -265,113 +245,27 @@ impl<'a> From<&'a FailureGroup> for Failure<'a> {
 }
 
 #[derive(Serialize)]
-struct MetricJson {
-    n: u64,
-    infinite: u64,
-    saturated: u64,
-    min: Option<u64>,
-    mean: Option<f64>,
-    max: Option<u64>,
-    p50: Option<EstimateJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p50_refused: Option<RefusedQuantile>,
-    p90: Option<EstimateJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p90_refused: Option<RefusedQuantile>,
-    p99: Option<EstimateJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p99_refused: Option<RefusedQuantile>,
-    p999: Option<EstimateJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p999_refused: Option<RefusedQuantile>,
-}
-
-impl From<&MetricSummary> for MetricJson {
-    fn from(m: &MetricSummary) -> MetricJson {
-        let [p50, p90, p99, p999] = &m.quantiles;
-        let refused = |i: usize| refused(i, m);
-        MetricJson {
-            n: m.n,
-            infinite: m.infinite,
-            saturated: m.saturated,
-            min: m.min,
-            mean: m.mean.map(exported),
-            max: m.max,
-            p50: estimated(p50),
-            p50_refused: refused(0),
-            p90: estimated(p90),
-            p90_refused: refused(1),
-            p99: estimated(p99),
-            p99_refused: refused(2),
-            p999: estimated(p999),
-            p999_refused: refused(3),
-        }
-    }
-}
-
-/// `wide` is there where the samples suffice and the interval is no figure.
-#[derive(Serialize)]
-struct RefusedQuantile {
-    have: u64,
-    need: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wide: Option<WideJson>,
-}
-
-/// `null` stands for an end without a bound, and for trials that cannot be told.
-#[derive(Serialize)]
-struct WideJson {
-    lo: Option<f64>,
-    hi: Option<f64>,
-    trials: u64,
-    need_trials: Option<u64>,
-}
-
-fn estimated(q: &Quantile) -> Option<EstimateJson> {
-    q.estimate().map(EstimateJson::from)
-}
-
-/// `i` is the quantile's place in [`QUANTILES`].
-fn refused(i: usize, of: &MetricSummary) -> Option<RefusedQuantile> {
-    let finite = |l: Latency| l.finite().map(exported);
-    match of.quantiles[i] {
-        Quantile::Estimated(_) => None,
-        Quantile::Refused { have, need } => Some(RefusedQuantile {
-            have,
-            need,
-            wide: None,
-        }),
-        Quantile::Wide {
-            interval,
-            trials,
-            need,
-        } => Some(RefusedQuantile {
-            have: of.n + of.infinite,
-            need: needed(QUANTILES[i].2, &Bootstrap::default()),
-            wide: Some(WideJson {
-                lo: finite(interval.lo),
-                hi: finite(interval.hi),
-                trials,
-                need_trials: need,
-            }),
-        }),
-    }
-}
-
-#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "floor"))]
 struct Floor<'a> {
+    /// The floor's experiment.
     id: u32,
     stack: &'a str,
+    /// Null where one of the two sides is not good enough for a ratio.
     p50_ratio: Option<EstimateJson>,
+    /// Why p50_ratio is null.
     why_none: Option<&'static str>,
+    /// The stacks that are surely faster than it in this run: where there is one, it is a reference and no floor.
     undercut_by: Vec<&'a str>,
 }
 
 /// The headline's figures with the trials that do not count.
 #[derive(Serialize)]
-struct WithDisturbedJson {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct WithDisturbedJson<'a> {
+    /// Trials that the figures are made of.
     trials: u64,
-    figures: MetricJson,
+    figures: MetricJson<'a>,
 }
 
 /// The figures of a group, `null` where one is not known.
@@ -379,50 +273,35 @@ struct FiguresJson<'a>(&'a ExperimentSummary, Group);
 
 impl Serialize for FiguresJson<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let shown = |f: TrialFigure| (f.as_str(), self.0.figure(f).map(SpreadJson::from));
+        let shown = |f: TrialFigure| (f.as_str(), self.0.figure(f));
         out.collect_map(TrialFigure::all_of(self.1).map(shown))
     }
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "cost"))]
 struct CostJson<'a> {
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::CostFigures"))]
     figures: FiguresJson<'a>,
-    daemons: Vec<DaemonJson<'a>>,
-}
-
-/// What is known of one host's clock.
-#[derive(Serialize)]
-struct ClockJson<'a> {
-    host: &'a str,
-    bound_ns: SpreadJson,
-    residual_ns: SpreadJson,
-    drift_ppm: SpreadJson,
-    shortest_ns: SpreadJson,
-    exchanges: u64,
-    ptp: Option<&'a str>,
-}
-
-impl<'a> From<&'a HostClockSummary> for ClockJson<'a> {
-    fn from(c: &'a HostClockSummary) -> Self {
-        ClockJson {
-            host: &c.host,
-            bound_ns: c.bound_ns.into(),
-            residual_ns: c.residual_ns.into(),
-            drift_ppm: c.drift_ppm.into(),
-            shortest_ns: c.shortest_ns.into(),
-            exchanges: c.exchanges,
-            ptp: c.ptp.as_deref(),
-        }
-    }
+    /// The part of each daemon of the stack; empty where it has none.
+    daemons: &'a [DaemonCost],
 }
 
 /// What is said of so many trials.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "remark"))]
 struct Remark<'a, T> {
     #[serde(flatten)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::CauseFields>")
+    )]
     cause: Option<&'a T>,
     text: String,
+    /// Trials of which it is said.
     trials: u64,
 }
 
@@ -444,7 +323,6 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         Extent::Duration(d) => (Some(d.0), None),
         Extent::Messages(n) => (None, Some(n)),
     };
-    let metric = |(metric, summary): (&Metric, &MetricSummary)| (metric.as_str(), summary.into());
     let unstable = e.stability.as_ref().filter(|s| s.is_unstable());
     let is_counted = !e.figures.is_empty();
     Experiment {
@@ -478,7 +356,11 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         disturbances: remarks(&e.disturbances),
         failures: e.failures.iter().map(Into::into).collect(),
         headline: e.headline().as_str(),
-        metrics: e.metrics.iter().map(metric).collect(),
+        metrics: e
+            .metrics
+            .iter()
+            .map(|(metric, summary)| (metric.as_str(), summary.into()))
+            .collect(),
         floor: e.floor.as_ref().map(|f| Floor {
             id: f.id.0,
             stack: &f.stack,
@@ -509,35 +391,23 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         // Trials with faults have no cost: who is killed tells of none.
         cost: (is_counted && e.experiment.faults.is_empty()).then(|| CostJson {
             figures: FiguresJson(e, Group::Cost),
-            daemons: e.daemons.iter().map(Into::into).collect(),
+            daemons: &e.daemons,
         }),
-        open_ns: e.open_ns.map(Into::into),
-        matching_ns: e.matching_ns.map(Into::into),
-        warmup_ns: e.warmup.map(|w| w.ns.into()),
+        open_ns: e.open_ns,
+        matching_ns: e.matching_ns,
+        warmup_ns: e.warmup.map(|w| w.ns),
         unsteady_trials: e.warmup.map(|w| w.unsteady),
         modes: e.modes.as_ref().map(Into::into),
         drift: e.drift.as_ref().map(Into::into),
-        host: e.host.as_ref().map(Into::into),
+        host: e.host.as_ref(),
         precision: e.precision.as_ref().map(Into::into),
         clock_bound_ns: e.clock_bound.map(|bound| bound.0),
         one_way_resolvable: e.is_resolvable(e.headline()),
-        clocks: e.clocks.iter().map(Into::into).collect(),
-        copies: e.copies.iter().map(Into::into).collect(),
+        clocks: &e.clocks,
+        copies: &e.copies,
         p50_over_copy: e.in_cached_copies.as_ref().map(Into::into),
         p50_over_copy_of_other: e.in_copies.as_ref().map(Into::into),
-        made_of: e.made_of.map(|m| MadeOfJson {
-            wake_ups: exported(m.wake_ups),
-            wake_up_ns: exported(m.wake_up_ns),
-            probe: m.probe.0,
-            further: m.further.map(|f| FurtherJson {
-                calls: exported(f.calls),
-                call_ns: exported(f.call_ns),
-                copies: exported(f.copies),
-                copy_ns: exported(f.copy_ns),
-            }),
-            ns: exported(m.ns()),
-            share: exported(m.share),
-        }),
+        made_of: e.made_of,
         chain: e.chain.as_ref().map(Into::into),
         outage: OutageJson::of(e),
         networks: &e.networks,

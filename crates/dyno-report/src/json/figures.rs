@@ -1,16 +1,34 @@
-//! What many elements hold: an estimate, a spread over trials, the cost of a process.
+//! What many elements hold: an estimate, and a mean.
 
 use crate::number::{exported, latency_ns};
-use crate::summary::{DaemonCost, Spread};
-use dyno_stats::{Estimate, Latency};
+use dyno_stats::{Estimate, Latency, Mean};
 use serde::Serialize;
 
-/// `null` stands for infinity; `infinite` says so of the value itself.
+/// A value with its 95 % interval.
 #[derive(Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(
+        rename = "estimate",
+        extend(
+            "if" = {"properties": {"infinite": {"const": true}}},
+            "then" = {"properties": {"value": {"type": "null"}, "hi": {"type": "null"}}},
+            "else" = {"properties": {"value": {"type": "number"}, "lo": {"type": "number"}}}
+        )
+    )
+)]
 pub(super) struct EstimateJson {
+    /// Null: infinite.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     value: Option<f64>,
+    /// Lower end of the 95 % interval; null: infinite.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     lo: Option<f64>,
+    /// Upper end of the 95 % interval; null: infinite.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     hi: Option<f64>,
+    /// The value is infinite.
     infinite: bool,
 }
 
@@ -26,46 +44,25 @@ impl From<&Estimate> for EstimateJson {
     }
 }
 
-/// Over the counted trials.
+/// The mean of the trials' own figures, which may be below zero.
 #[derive(Serialize)]
-pub(super) struct SpreadJson {
-    median: f64,
-    min: f64,
-    max: f64,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "mean"))]
+pub(super) struct MeanJson {
+    /// The mean.
+    value: f64,
+    /// The lower end of Student's 95 % interval over trials; null of a single trial.
+    lo: Option<f64>,
+    /// The upper end; null of a single trial.
+    hi: Option<f64>,
 }
 
-impl From<Spread> for SpreadJson {
-    fn from(s: Spread) -> SpreadJson {
-        SpreadJson {
-            median: exported(s.median),
-            min: exported(s.min),
-            max: exported(s.max),
-        }
-    }
-}
-
-/// The part of one process.
-#[derive(Serialize)]
-pub(super) struct DaemonJson<'a> {
-    name: &'a str,
-    cpu_ns: SpreadJson,
-    cpu_share: Option<SpreadJson>,
-    cpu_ns_per_message: Option<SpreadJson>,
-    switches: SpreadJson,
-    pss_bytes: SpreadJson,
-    peak_rss_bytes: SpreadJson,
-}
-
-impl<'a> From<&'a DaemonCost> for DaemonJson<'a> {
-    fn from(d: &'a DaemonCost) -> Self {
-        DaemonJson {
-            name: d.label.strip_prefix("daemon ").unwrap_or(&d.label),
-            cpu_ns: d.cpu_ns.into(),
-            cpu_share: d.cpu_share.map(Into::into),
-            cpu_ns_per_message: d.cpu_ns_per_message.map(Into::into),
-            switches: d.switches.into(),
-            pss_bytes: d.pss_bytes.into(),
-            peak_rss_bytes: d.peak_rss_bytes.into(),
+impl From<&Mean> for MeanJson {
+    fn from(m: &Mean) -> MeanJson {
+        MeanJson {
+            value: exported(m.value),
+            lo: m.interval.map(|(lo, _)| exported(lo)),
+            hi: m.interval.map(|(_, hi)| exported(hi)),
         }
     }
 }

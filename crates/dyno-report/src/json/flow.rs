@@ -7,27 +7,35 @@ use serde::Serialize;
 
 /// What the experiment is as one of several flows that run at the same time.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "flow"))]
 pub(super) struct FlowJson<'a> {
     name: &'a str,
+    /// Number of the first flow; one trial of it is one of each.
     group: u32,
+    /// `per-flow` or `per-side`.
     processes: &'static str,
     jitter_ns: u64,
+    /// When its first message is due after the common start. Absent where those alike are spread over their cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase_ns: Option<u64>,
     spread: bool,
-    /// As the suite says, where messages differ in size.
+    /// The sizes of its messages, such as `32 B to 4 kB`; the experiment's payload is the largest. Absent where all have that.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
-    /// The flow whose messages it reads, having no sender of its own.
+    /// The flow whose messages it reads, having no sender of its own. Absent of a flow that sends.
     #[serde(skip_serializing_if = "Option::is_none")]
     reads: Option<&'a str>,
+    /// It is measured alone.
     by_itself: bool,
+    /// Its headline beside the others over itself alone, paired by trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     against_alone: Option<AloneJson>,
 }
 
 /// A flow beside the others over itself alone.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AloneJson {
     id: u32,
     p50_ratio: Option<EstimateJson>,

@@ -1,8 +1,7 @@
 //! What came of the faults of an experiment in the JSON interface.
 
-use super::figures::SpreadJson;
 use crate::outage;
-use crate::summary::{ExperimentSummary, OutageSummary, TOLD_BY};
+use crate::summary::{ExperimentSummary, OutageSummary, Spread, TOLD_BY};
 use dyno_model::Fault;
 use dyno_model::fault::Way;
 use dyno_model::plan::Timeout;
@@ -10,39 +9,73 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "outage"))]
 pub(super) struct OutageJson<'a> {
+    /// The faults, in order of time.
     faults: Vec<FaultJson>,
+    /// Times after which the stack takes a peer for gone or tries again, as its file states them.
     timeouts: Vec<TimeoutJson<'a>>,
+    /// Trials that tell what came of the faults at some receiver.
     trials: u64,
+    /// Trials of these in which every receiver got a newer message.
     recovered: u64,
+    /// Trials of these in which a receiver never got a newer message.
     deaf: u64,
+    /// Trials of these in which some receivers never got a newer message and others did.
     half_deaf: u64,
+    /// Trials that count and tell nothing: no receiver was left.
     untold: u64,
+    /// Trials that count in which the end of a fault was not reached.
     unended: u64,
+    /// Each receiver that never got a newer message: the number of the trial, of the participant and of the channel.
     deaf_ends: Vec<DeafEndJson>,
+    /// Trials by how the library first told of the fault at an end that it did not strike: the number of matched peers fell, a
+    /// send failed or was refused, a take failed, or it did not tell.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, u64>")
+    )]
     told_by: ToldBy<'a>,
-    lost: Option<SpreadJson>,
-    repeated: Option<SpreadJson>,
-    reordered: Option<SpreadJson>,
-    burst: Option<SpreadJson>,
-    oldest_ns: Option<SpreadJson>,
+    /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
+    lost: Option<Spread>,
+    /// Further copies of messages of a trial.
+    repeated: Option<Spread>,
+    /// Arrivals of a trial behind a later message.
+    reordered: Option<Spread>,
+    /// Messages within 10 ms of the first one after the silence, at the receiver with the most.
+    burst: Option<Spread>,
+    /// The largest age among them.
+    oldest_ns: Option<Spread>,
+    /// What came of it in a sentence. Null where no trial completed or failed.
     verdict: Option<String>,
+    /// What is found by name.
     findings: Vec<FindingJson>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FaultJson {
+    /// The kind of fault, as suites name it.
     what: &'static str,
+    /// Whom it strikes, such as `receiver` or `daemon zenohd`.
     who: String,
+    /// When, after the window begins; each trial adds up to one period.
     at_ns: u64,
+    /// For how long. Null where its kind has no time.
     for_ns: Option<u64>,
+    /// Of a loss: the share of packets that is dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
+    /// Of a loss in bursts: how many packets in a row are dropped, on average.
     #[serde(skip_serializing_if = "Option::is_none")]
     burst: Option<f64>,
+    /// Of a rate: the bits per second that the link has meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate_bits: Option<u64>,
+    /// Of a blackout of one direction: which, `in` or `out`, seen from the host that it strikes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     way: Option<Way>,
 }
 
@@ -63,10 +96,13 @@ impl From<&Fault> for FaultJson {
 
 /// A time after which the stack takes a peer for gone or tries again.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TimeoutJson<'a> {
     name: &'a str,
     ns: u64,
+    /// Who set it: the stack file or the adapter (`stack`), the library by itself, or the kernel.
     by: &'static str,
+    /// What happens then.
     text: &'a str,
 }
 
@@ -82,6 +118,7 @@ impl<'a> From<&'a Timeout> for TimeoutJson<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DeafEndJson {
     trial: u32,
     receiver: u16,
@@ -90,9 +127,13 @@ struct DeafEndJson {
 
 /// What is found by name.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FindingJson {
+    /// `deaf` or `half deaf`.
     name: &'static str,
+    /// In how many trials.
     trials: u64,
+    /// The finding in a sentence.
     text: String,
 }
 
@@ -135,11 +176,11 @@ impl<'a> OutageJson<'a> {
             unended: o.unended,
             deaf_ends: deaf_ends.collect(),
             told_by: ToldBy(o),
-            lost: o.lost.map(Into::into),
-            repeated: o.repeated.map(Into::into),
-            reordered: o.reordered.map(Into::into),
-            burst: o.burst.map(Into::into),
-            oldest_ns: o.oldest_ns.map(Into::into),
+            lost: o.lost,
+            repeated: o.repeated,
+            reordered: o.reordered,
+            burst: o.burst,
+            oldest_ns: o.oldest_ns,
             verdict: outage::verdict(e, o, named),
             findings: findings.collect(),
         })

@@ -6,23 +6,34 @@ use dyno_stats::Latency;
 use serde::Serialize;
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "scaling"))]
 pub(super) struct Scaling<'a> {
     experiment: &'a str,
     stack: &'a str,
     wait: &'static str,
     placement: &'static str,
     topology: String,
+    /// The experiments, one for each size.
     ids: Vec<u32>,
+    /// Different sizes.
     sizes: u64,
+    /// Messages offered, all sizes together.
     offered: u64,
+    /// Messages that arrived intact.
     received: u64,
+    /// The scaling factor S, the slope of a line through the median service times of all trials, in milliseconds per MB (10^6
+    /// bytes), with its 95 % interval. Null: there is no line, and `reason` says why.
     s_ms_per_mb: Option<Slope>,
+    /// Service time of a message without payload, as the line has it.
     intercept_ns: Option<f64>,
+    /// Why there is no line.
     reason: Option<&'a str>,
 }
 
 /// An end may be negative where the points say little, and is null where it is infinite.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Slope {
     value: f64,
     lo: Option<f64>,

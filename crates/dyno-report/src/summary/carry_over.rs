@@ -4,6 +4,8 @@ use serde::Serialize;
 
 /// What the order of a run says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "carry_over"))]
 pub struct CarryOverSummary {
     /// Trials that were looked at.
     pub trials: usize,
@@ -17,6 +19,7 @@ pub struct CarryOverSummary {
 
 /// Something that changed what was measured after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CarryOverFinding {
     /// What ran before, in words.
     pub after: String,

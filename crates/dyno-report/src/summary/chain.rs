@@ -4,6 +4,7 @@ use super::daemon::DaemonCost;
 use dyno_model::Metric;
 use dyno_model::chain::{Forwarded, Stage};
 use dyno_stats::Mean;
+use serde::Serialize;
 
 /// A chain's way over the counted trials. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,9 @@ pub struct PartSummary {
 }
 
 /// What went over one leg, all trials together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "leg"))]
 pub struct LegSummary {
     /// From 1.
     pub number: u16,
@@ -66,13 +69,8 @@ pub struct LegSummary {
     pub sent: u64,
     /// Those that came to its other end; a duplicate counts as well.
     pub arrived: u64,
-}
-
-impl LegSummary {
-    /// Messages that it lost.
-    pub const fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.arrived)
-    }
+    /// The difference, 0 where more arrived than were sent.
+    pub lost: u64,
 }
 
 /// What a gateway did with the messages of one direction, all trials together.

@@ -1,9 +1,12 @@
 //! How well the clock of a host is known.
 
 use super::spread::Spread;
+use serde::Serialize;
 
 /// What is known of one host's clock, over the counted trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "host_clock"))]
 pub struct HostClockSummary {
     /// The host's name in the testbed.
     pub host: String,

@@ -1,6 +1,7 @@
 //! What one process, or all of one label, has of an experiment's cost.
 
 use super::spread::Spread;
+use serde::{Serialize, Serializer};
 
 /// Memory before the agents of a trial and with them, each a spread over the counted trials that know it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,9 +16,12 @@ pub struct MemorySummary {
 
 /// Cost of one daemon in one trial's window, each a spread over the counted trials that have it. It
 /// is a part of the experiment's.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "process"))]
 pub struct DaemonCost {
-    /// Its label, such as `daemon RouDi`.
+    /// Its label, such as `daemon RouDi`; in JSON its name, as the stack file has it.
+    #[serde(rename = "name", serialize_with = "name")]
     pub label: String,
     /// User and system time without Dyno's own pacing, in nanoseconds.
     pub cpu_ns: Spread,
@@ -32,4 +36,8 @@ pub struct DaemonCost {
     pub pss_bytes: Spread,
     /// Peak resident set size, in bytes.
     pub peak_rss_bytes: Spread,
+}
+
+fn name<S: Serializer>(label: &str, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(label.strip_prefix("daemon ").unwrap_or(label))
 }

@@ -1,19 +1,33 @@
 //! A value that each trial has, over several trials.
 
-/// One value per counted trial: the middle one and the extremes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+use crate::number::nine;
+use serde::Serialize;
+
+/// One value per counted trial: the middle one and the extremes. In JSON an infinite one is null.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "spread"))]
 pub struct Spread {
     /// The median; the mean of the two middle ones for an even number.
+    #[serde(serialize_with = "nine")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub median: f64,
     /// The smallest.
+    #[serde(serialize_with = "nine")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub min: f64,
     /// The largest.
+    #[serde(serialize_with = "nine")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub max: f64,
     /// Their standard deviation; 0 of a single one, infinite where one of them is.
+    #[serde(skip)]
     pub sd: f64,
     /// How many there are.
+    #[serde(skip)]
     pub n: usize,
     /// How many of them are within one standard deviation of their mean.
+    #[serde(skip)]
     pub within_sd: usize,
 }
 

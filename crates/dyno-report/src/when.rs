@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 /// `2026-11-21 03:26 UTC`.
-pub(crate) fn utc(unix_ms: u64) -> String {
+pub fn utc(unix_ms: u64) -> String {
     written(unix_ms, "%Y-%m-%d %H:%M UTC")
 }
 
