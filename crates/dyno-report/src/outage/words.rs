@@ -36,10 +36,35 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     .map(|(n, what)| format!("; {n} {what}"))
     .collect();
     Some(format!(
-        "after {}, {named} {delivers}{}",
+        "after {}, {named} {delivers}{}{}",
         events(outage),
+        relapse(e).unwrap_or_default(),
         others.concat()
     ))
+}
+
+/// Rate and latency are as before much later than the first message comes, in times of the longest recovery: the messages ceased
+/// again, or came late.
+const LATE: u64 = 10;
+
+/// `; rate and latency were as before after up to 9.50 s`, where that is much later than the first message.
+fn relapse(e: &ExperimentSummary) -> Option<String> {
+    let [recovery, steady] = [Metric::Recovery, Metric::Steady].map(|m| e.metrics.get(&m));
+    let (first, steady) = (recovery?.max?, steady?);
+    let latest = steady
+        .max
+        .filter(|latest| *latest > first.saturating_mul(LATE));
+    let never = steady.infinite.saturating_sub(recovery?.infinite);
+    let latest = latest.map(|ns| {
+        format!(
+            "; rate and latency were as before after up to {}",
+            duration(ns as f64)
+        )
+    });
+    let never = (never > 0)
+        .then(|| format!("; in {never} trials they were not as before when the window ended"));
+    let said = [latest, never].into_iter().flatten().collect::<String>();
+    (!said.is_empty()).then_some(said)
 }
 
 /// The median with its interval, and what stands in brackets: the longest, or why there is no median.
