@@ -1,7 +1,6 @@
 //! The control thread: hears the runner and the roles, moves the phase, reports.
 
 use crate::counter::OwnCounter;
-use crate::crowd;
 use crate::event::{Event, Played};
 use crate::job::Job;
 use crate::participant;
@@ -57,10 +56,6 @@ struct Trial {
     /// What happened since the warnings were told.
     remarks: Vec<Warning>,
     prepared: usize,
-    /// Threads of this process when all were prepared, and none was in its library.
-    own_threads: Option<u64>,
-    /// Said of the CPUs that its library's threads have.
-    crowded: Option<Warning>,
     matched: usize,
     starts: Starts,
     settled: usize,
@@ -119,7 +114,6 @@ impl Trial {
         if let Some(first) = results.first_mut() {
             first.cost = self.shared.cost_until(last, used);
             first.warnings.append(&mut self.remarks);
-            first.warnings.extend(self.crowded.take());
         }
         Ok(results)
     }
@@ -411,8 +405,6 @@ impl Control {
             warnings,
             remarks: Vec::new(),
             prepared: 0,
-            own_threads: None,
-            crowded: None,
             matched: 0,
             starts: Starts::default(),
             settled: 0,
@@ -439,7 +431,6 @@ impl Control {
                 trial.warnings.extend(warnings);
                 if trial.prepared == participants {
                     let warnings = std::mem::take(&mut trial.warnings);
-                    trial.own_threads = crowd::threads();
                     let ptp = match self.counter.is_asked() {
                         true => ptp::state(),
                         false => None,
@@ -455,10 +446,6 @@ impl Control {
                 trial.matched += 1;
                 trial.starts.note(exchange, opened, matched);
                 if trial.matched == participants {
-                    let of_library = |own| Some(crowd::threads()?.saturating_sub(own));
-                    let found = trial.own_threads.and_then(of_library);
-                    let few = found.and_then(|n| crowd::few_cpus(&trial.assignment, n));
-                    trial.crowded = few;
                     self.out.send(&Report::Matched);
                 }
             }

@@ -8,7 +8,6 @@ mod binaries;
 mod conformance;
 mod control;
 mod counter;
-mod crowd;
 mod event;
 mod job;
 mod nudge;

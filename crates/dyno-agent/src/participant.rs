@@ -44,8 +44,6 @@ fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<
 fn prepare(job: &Job) -> Result<Vec<Warning>, Failure> {
     let experiment = job.experiment();
     let mut warnings = Vec::new();
-    // The library's threads come from this one and have its slack: the same in every role.
-    host::set_timer_slack(experiment.scheduling);
     // The library's threads come from this one, and where they may run is settled by then.
     let confined = match (job.participant.cpu, job.participant.library_cpus.as_slice()) {
         (Some(cpu), []) => host::pin(cpu),

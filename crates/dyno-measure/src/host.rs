@@ -4,14 +4,12 @@
 use crate::procfile;
 use dyno_model::cause::NotGranted;
 use dyno_model::cpus::ranges;
-use dyno_model::plan::Scheduling;
 use dyno_model::unit::Nanos;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
-use std::num::NonZeroU64;
 
 /// The CPUs that the calling thread may use, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
@@ -113,18 +111,6 @@ fn set_of(cpus: &[u32]) -> CpuSet {
     set
 }
 
-/// Gives the calling thread the timer slack that programs have unless they ask for another (PR_SET_TIMERSLACK(2const)): 50 µs, and
-/// in real-time classes, to which the kernel grants none, the least. Threads that it starts inherit it. What started Dyno may
-/// have another one.
-pub fn set_timer_slack(class: Scheduling) {
-    let slack = match class {
-        Scheduling::Other => 50_000,
-        Scheduling::Fifo(_) | Scheduling::Deadline => 1,
-    };
-    // The kernel refuses no slack of the calling thread's own, and one without the call has none.
-    let _ = set_current_timer_slack(NonZeroU64::new(slack));
-}
-
 /// Gives the calling thread SCHED_FIFO with `priority`, 1 to 99. Threads that it starts inherit it.
 ///
 /// # Errors
@@ -219,22 +205,6 @@ mod tests {
         })
         .join()
         .unwrap();
-    }
-
-    #[test]
-    fn threads_that_a_thread_starts_have_its_timer_slack() {
-        use rustix::thread::current_timer_slack;
-        for (class, slack) in [(Scheduling::Other, 50_000), (Scheduling::Fifo(1), 1)] {
-            let both = std::thread::spawn(move || {
-                set_timer_slack(class);
-                let of_library = std::thread::spawn(current_timer_slack);
-                [
-                    current_timer_slack().unwrap(),
-                    of_library.join().unwrap().unwrap(),
-                ]
-            });
-            assert_eq!(both.join().unwrap(), [slack; 2]);
-        }
     }
 
     #[test]

@@ -36,7 +36,6 @@ mod in_copies;
 mod json;
 mod junit;
 mod l4re;
-mod lateness;
 mod law;
 mod layout;
 mod legend;

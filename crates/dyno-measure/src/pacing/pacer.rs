@@ -1,11 +1,11 @@
-//! Waits for due times: sleeps until shortly before where they are far, then spins; or only sleeps.
+//! Waits for due times: sleeps until shortly before where they are far, then spins.
 
 use crate::clock::{Clock, monotonic};
-use dyno_model::Pacing;
 use dyno_model::protocol::Waited;
 use dyno_model::unit::Nanos;
-use rustix::thread::{ClockId, clock_nanosleep_absolute, current_timer_slack};
+use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::Timespec;
+use std::num::NonZeroU64;
 
 /// A message sent later than its due time by more than this was sent late. Well above the few
 /// hundred nanoseconds by which a spinning sender misses, well below any wait for the scheduler.
@@ -40,16 +40,15 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer on `clock`, the clock of the schedule, for the calling thread, that waits in the given way. Sleeps for about a
-    /// millisecond in all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
+    /// A pacer on `clock`, the clock of the schedule, for the calling thread. Sleeps for about a millisecond in
+    /// all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
     /// so; there is one when a wait begins and after each sleep.
-    pub fn new(clock: Clock, how: Pacing, counts: impl Fn() -> bool + Send + 'static) -> Self {
+    pub fn new(clock: Clock, counts: impl Fn() -> bool + Send + 'static) -> Self {
+        // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set the margin grows
+        // to cover it.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut time = System { clock };
         let mut state = State::new(&time, Box::new(counts));
-        state.only_sleeps = how == Pacing::Sleep;
-        // The thread keeps the slack that its library's sleeps have on the other side as well. Where it is not known, the margin
-        // grows to cover it.
-        state.slack = Nanos(current_timer_slack().unwrap_or(0));
         state.try_sleeps(&mut time);
         Pacer { time, state }
     }
@@ -60,12 +59,6 @@ impl Pacer {
     #[inline]
     pub fn wait_until(&mut self, due: Nanos, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
         self.state.wait_until(&mut self.time, due, go_on)
-    }
-
-    /// Whether it spins at the end of a wait, so that a wait may end earlier and the caller spin for the rest.
-    #[inline]
-    pub fn spins(&self) -> bool {
-        !self.state.only_sleeps
     }
 
     /// Spins until `due`, which is near, and returns the time: the rest of a wait that ended shortly before.
@@ -145,10 +138,6 @@ impl Time for System {
 }
 
 struct State {
-    /// It never spins.
-    only_sleeps: bool,
-    /// By how much the kernel may delay a wake-up of this thread, and does on an idle CPU.
-    slack: Nanos,
     margin: Nanos,
     /// The due time before this one.
     last_due: Nanos,
@@ -185,8 +174,6 @@ impl State {
             Nanos(PREEMPTED.saturating_mul(*usual))
         });
         State {
-            only_sleeps: false,
-            slack: Nanos::ZERO,
             margin: FIRST_MARGIN,
             last_due: Nanos::ZERO,
             counts: Some(counts),
@@ -225,27 +212,22 @@ impl State {
             return Some(now);
         }
         // Decided by the schedule alone: a stack whose sends take longer must not find its caches warmer.
-        if gap > MOST_MARGIN || self.only_sleeps {
-            // As they are now: what a wake-up teaches is for the next due time.
-            let (margin, slack) = match self.only_sleeps {
-                true => (Nanos::ZERO, Nanos::ZERO),
-                false => (self.margin, self.slack),
-            };
-            // A CPU that something else woke ends a sleep within the slack, which is too short a time for another one.
-            let least = margin.saturating_add(slack);
-            if !self.only_sleeps && due.saturating_sub(now) <= least {
+        if gap > MOST_MARGIN {
+            if due.saturating_sub(now) <= self.margin {
                 // Nothing is learnt, and a margin that had grown to more than what is left would end the sleeps for
                 // good. The next sleep is a trial, that may make a message late: one in some hundred.
                 self.shrink(1024);
             }
-            let before = match due.saturating_sub(now) > least && self.counts.is_some() {
+            // As it is now: what a wake-up teaches is for the next due time.
+            let margin = self.margin;
+            let before = match due.saturating_sub(now) > margin && self.counts.is_some() {
                 true => Some(time.ran()),
                 false => None,
             };
             let mut sleeps = 0;
-            while due.saturating_sub(now) > least {
+            while due.saturating_sub(now) > margin {
                 sleeps += 1;
-                now = self.sleep_towards(time, now, due.saturating_sub(margin), slack);
+                now = self.sleep_towards(time, now, due.saturating_sub(margin));
                 self.asked = now;
                 if self.counts.is_some() {
                     self.begin_to_count();
@@ -320,17 +302,10 @@ impl State {
         now
     }
 
-    /// Sleeps until `until`, at most [`ASK_EVERY`], and learns from the wake-up. The kernel, which delays the wake-up by `slack`, is
-    /// asked for one that is earlier by that.
-    fn sleep_towards<T: Time>(
-        &mut self,
-        time: &mut T,
-        now: Nanos,
-        until: Nanos,
-        slack: Nanos,
-    ) -> Nanos {
+    /// Sleeps until `until`, at most [`ASK_EVERY`], and learns from the wake-up.
+    fn sleep_towards<T: Time>(&mut self, time: &mut T, now: Nanos, until: Nanos) -> Nanos {
         let wake = until.min(now.saturating_add(ASK_EVERY));
-        time.sleep_until(wake.saturating_sub(slack));
+        time.sleep_until(wake);
         self.sleeps += 1;
         let woken = time.now();
         let overshoot = woken.saturating_sub(wake).0;
@@ -493,7 +468,7 @@ mod tests {
                 .spawn(|| {
                     crate::host::pin(cpu).unwrap();
                     let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-                    let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
+                    let mut pacer = Pacer::new(clock, || true);
                     let before = ran();
                     let start = clock.now();
                     for i in 1..3_000 {
@@ -543,40 +518,6 @@ mod tests {
             assert!(sent < 1_000_000);
         }
         assert!(t.now.get() >= ASK_EVERY.0);
-    }
-
-    #[test]
-    fn a_pacer_that_only_sleeps_wakes_at_the_due_time_and_burns_nothing() {
-        let (mut t, mut s) = (Fake::at(0), state());
-        s.only_sleeps = true;
-        // The kernel's, of which it takes no notice: an application does not either.
-        s.slack = Nanos(50_000);
-        for i in 1..=1_000 {
-            let due = Nanos(10_000 * i);
-            let now = s.wait_until(&mut t, due, &|| true).unwrap();
-            assert!((due.0..=due.0 + t.oversleep + 200).contains(&now.0), "{i}");
-        }
-        assert_eq!((s.burned, s.sleeps), (Nanos::ZERO, 1_000));
-    }
-
-    #[test]
-    fn the_kernel_is_asked_to_wake_earlier_by_the_slack() {
-        let (mut t, mut s) = (Fake::at(0), state());
-        s.slack = Nanos(50_000);
-        // An idle CPU is woken when the slack is used up.
-        t.oversleep = 50_000;
-        let slack = s.slack.0;
-        for i in 1..=100 {
-            s.wait_until(&mut t, Nanos::from_millis(i), &|| true);
-        }
-        assert_eq!((s.margin, s.sleeps), (LEAST_MARGIN, 100));
-        // Any other interrupt may wake it earlier, and no second sleep follows.
-        t.oversleep = 0;
-        let (slept, burned) = (s.sleeps, s.burned);
-        s.wait_until(&mut t, Nanos::from_millis(101), &|| true);
-        assert_eq!(s.sleeps, slept + 1);
-        let spun = s.burned.saturating_sub(burned).0;
-        assert!(spun > slack && spun <= slack + LEAST_MARGIN.0, "{spun}");
     }
 
     #[test]
@@ -679,7 +620,7 @@ mod tests {
     #[test]
     fn a_wait_before_anything_counts_is_no_pacing() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, Pacing::Spin, || false);
+        let mut pacer = Pacer::new(clock, || false);
         let due = clock.now().saturating_add(Nanos::from_millis(1));
         pacer.wait_until(due, &|| true).unwrap();
         assert_eq!(pacer.waited(), Waited::default());
@@ -688,7 +629,7 @@ mod tests {
     #[test]
     fn a_sleep_is_charged_to_the_wait() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
+        let mut pacer = Pacer::new(clock, || true);
         assert!(pacer.state.sleep() > Nanos::ZERO);
         let due = clock.now().saturating_add(Nanos::from_millis(2));
         pacer.wait_until(due, &|| true).unwrap();
@@ -703,7 +644,7 @@ mod tests {
     #[test]
     fn the_system_clock_is_waited_for() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
+        let mut pacer = Pacer::new(clock, || true);
         let due = clock.now().saturating_add(Nanos::from_millis(3));
         assert!(pacer.wait_until(due, &|| true).unwrap() >= due);
     }

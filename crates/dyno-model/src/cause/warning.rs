@@ -51,24 +51,6 @@ pub enum Warning {
         /// The roles that it plays.
         agent: String,
     },
-    /// Threads of a library and of Dyno have fewer CPUs than an application would leave them.
-    #[error(
-        "the {threads} library threads of {agent} run on {cpus} CPUs beside {participants} participants, of which {pacers} spin until \
-         messages are due; an application's CPU would be free until then, so the stack may be faster there (measure with `pacer = \
-         \"sleep\"` as well)"
-    )]
-    FewCpus {
-        /// The roles that the agent plays.
-        agent: String,
-        /// That its libraries have made.
-        threads: u64,
-        /// Of all participants and their libraries on this host.
-        cpus: u64,
-        /// On this host.
-        participants: u64,
-        /// Of these, senders that spin until messages are due.
-        pacers: u64,
-    },
     /// The runner read late what daemons and the host use.
     #[error(
         "the cost of daemons and host was read {late} after the window began instead of before it; the trial has no costs"

@@ -58,24 +58,12 @@ fn nothing_of_this_machine_decides_about_another() {
     assert!(flat.contains("brokered needs the daemon Broker"), "{flat}");
 }
 
-/// Adapters of which the floor reaches other hosts, as the real one does, and `udp` as well.
+/// Adapters of which the floor reaches other hosts, as the real one does.
 fn with_shared_memory() -> Vec<dyno_model::AdapterDescription> {
     let mut adapters = adapters();
-    let both =
-        |a: &&mut dyno_model::AdapterDescription| ["floor", "udp"].contains(&a.name.as_str());
-    for adapter in adapters.iter_mut().filter(both) {
-        adapter.capabilities.placements.push(Placement::Host);
-    }
+    let floor = adapters.iter_mut().find(|a| a.name == "floor").unwrap();
+    floor.capabilities.placements.push(Placement::Host);
     adapters
-}
-
-/// The floor of `tcp` between hosts, whose receivers sleep.
-fn floor_across(plan: &Plan) -> String {
-    let is_it =
-        |e: &&dyno_model::Experiment| (e.stack.as_str(), e.placement) == ("tcp", Placement::Host);
-    let found = plan.experiments.iter().find(is_it).unwrap();
-    let floor = found.floor.and_then(|id| plan.experiment(id));
-    floor.map_or(String::new(), |e| e.stack.clone())
 }
 
 #[test]
@@ -115,9 +103,12 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
         assert!(!across(&plan, "floor-futex"));
         assert!(reason(&plan, "floor-futex").contains("sleeps on a futex (wait block)"));
         assert_eq!(shared(&plan), vec![Some(64 << 20); guests]);
-        // What sleeps is held against a bare datagram socket there.
-        assert_eq!(floor_across(&plan), "floor-udp");
-        assert!(plan.warnings.iter().all(|w| !w.contains("no × floor")));
+        // What sleeps has no floor there, and that is said.
+        assert!(
+            plan.warnings
+                .iter()
+                .any(|w| w.contains("no × floor: floor-futex sleeps"))
+        );
     }
     let plan = planned("none");
     assert!(!across(&plan, "floor-spin"));
@@ -126,7 +117,6 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     let plan = planned("netns-1gbe");
     assert!(!across(&plan, "floor-spin") && across(&plan, "tcp"));
     assert!(reason(&plan, "floor-spin").contains("--testbed vm"));
-    assert_eq!(floor_across(&plan), "floor-udp");
 
     // The device is there for who needs it.
     let mut request = request("mine");
