@@ -314,3 +314,51 @@ fn the_document_has_the_line_of_each_limit_and_the_experiment_of_each_value() {
         assert_eq!(point["value"], Raised::Rate.of(e));
     }
 }
+
+/// Which trials are odd, how the search ends then, and a part of the sentence.
+const ODD_SIDES: &[(&str, End, &str)] = &[
+    ("empty", End::Unfinished, "not finished; continue with"),
+    ("single", End::Unfinished, "not finished; continue with"),
+    ("failed", End::NotEvenFirst, "does not keep all limits"),
+    ("infinite", End::NotEvenFirst, "already breaks a limit"),
+];
+
+/// What is missing, failed or lost in every trial never makes a capacity.
+#[test]
+fn odd_sides_have_no_capacity_and_their_sentences() {
+    let mut wrong = Vec::new();
+    for (side, end, sentence) in ODD_SIDES {
+        let (mut run, mut found) = searched(ladder(LIMITS).0, 1, |trial, _| match *side {
+            "failed" => {
+                trial.outcome = Outcome::Failed {
+                    kind: dyno_model::record::FailureKind::Crash,
+                    step: "window".into(),
+                    cause: dyno_model::Cause::Told("it always does".into()),
+                    stderr: Vec::new(),
+                };
+            }
+            "infinite" => {
+                trial.counts.lost = trial.counts.offered;
+                trial.counts.received = 0;
+                let all = trial.distributions.values_mut();
+                all.for_each(|d| d.infinite += 100 * d.n);
+            }
+            _ => {}
+        });
+        let left = match *side {
+            "empty" => Some(0),
+            "single" => Some(1),
+            _ => None,
+        };
+        if let Some(left) = left {
+            run.trials.truncate(left);
+            found = capacities(&run).unwrap().unwrap();
+        }
+        let one = &found.all[0];
+        let text = found.render(Default::default(), &Default::default());
+        if one.end != *end || one.kept.is_some() || !text.contains(sentence) {
+            wrong.push(format!("{side}: {:?}, {:?}: {text}", one.end, one.kept));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
