@@ -1,9 +1,8 @@
 /*
  * Bare programs on the way that Dyno takes: an adapter, so that it gets into a guest as adapters do, which carries no message.
  * Where two sides meet, it runs a ping-pong of its own in plain C over the same kind of socket, or iperf3 (libiperf), appends
- * what that found to the file `result` of the host that starts, and then refuses: no trial of it completes. The ping-pong has one
- * connection for both directions, as a plain program has it; Dyno's adapters have one for each direction. So what a second one
- * costs or saves (acknowledgements that travel with answers) is in the ratio.
+ * what that found to the file `result` of the host that starts, and then refuses: no trial of it completes. The ping-pong has a
+ * connection for each direction and a warm-up of the same length as Dyno's, so that the ratio holds none of their costs.
  */
 #define _GNU_SOURCE
 #include "dyno_adapter.h"
@@ -16,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGE = 68, WARM_UP = 100, MOST = 100000 }; /* Of 64 B behind a length, as Dyno's streams have it. */
+enum { MESSAGE = 68, MOST = 100000 }; /* Of 64 B behind a length, as Dyno's streams have it. */
+enum { WARM_UP_NS = 100000000 }; /* As the suite of the study has it. */
 enum { REST_US = 100000 }; /* Of the thread that only waits. */
 enum { AGAIN = 255, NOT_TOLD = 254, NO_TEST = 253 };   /* Beside the errors of libiperf. */
 
@@ -41,6 +42,8 @@ struct dyno_node {
     uint16_t participant;
     char program[16], result[4096];
     int count; /* Round trips, or seconds. */
+    int back;  /* Where it starts: listens for the connection of the answers. */
+    _Atomic(struct dyno_sender *) answers; /* Where it answers: the way back. */
 };
 struct dyno_sender {
     struct dyno_node *node;
@@ -51,6 +54,7 @@ struct dyno_sender {
 struct dyno_receiver {
     int serves; /* Of the first channel: the other side is here. */
     int listener;
+    char file[128]; /* Of a listener in a device that is a process. */
     pid_t server;
 };
 
@@ -68,6 +72,7 @@ static dyno_status open_node(const dyno_context *context, dyno_node **out) {
         return failed("calloc");
     }
     node->participant = context->participant;
+    node->back = -1;
     node->count = atoi(option(context, "count", "1"));
     snprintf(node->program, sizeof node->program, "%s", option(context, "program", "tcp"));
     snprintf(node->result, sizeof node->result, "%s", option(context, "result", ""));
@@ -222,24 +227,33 @@ static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
+static int accepted(int listener) {
+    int on = 1, fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* Of a vsock it is none, which does no harm. */
+    return fd;
+}
 static dyno_status run_ping_pong(const dyno_sender *sender) {
     static double trips[MOST];
     char message[MESSAGE] = {0};
-    int fd = reach(sender), count = sender->node->count < MOST ? sender->node->count : MOST;
-    if (fd < 0) {
+    int out = reach(sender), count = sender->node->count < MOST ? sender->node->count : MOST;
+    if (out < 0) {
         return DYNO_OK;
     }
-    for (int i = -WARM_UP; i < count; i++) {
+    int back = accepted(sender->node->back), done = 0, good = back >= 0;
+    for (double warm = now() + WARM_UP_NS; good && done < count;) {
         double began = now();
-        if (move_all(fd, message, 1) != 0 || move_all(fd, message, 0) != 0) {
-            close(fd);
-            return failed("the other side");
-        }
-        if (i >= 0) {
-            trips[i] = now() - began;
+        good = move_all(out, message, 1) == 0 && move_all(back, message, 0) == 0;
+        if (began >= warm) {
+            trips[done++] = now() - began;
         }
     }
-    close(fd);
+    close(out);
+    if (back >= 0) {
+        close(back);
+    }
+    if (!good) {
+        return failed("the other side");
+    }
     qsort(trips, (size_t)count, sizeof *trips, ascending);
     if (tell(sender->node, trips[count / 2]) != 0) {
         return failed("write the result");
@@ -257,6 +271,9 @@ static dyno_status sender_open(dyno_node *node, const dyno_channel *channel, dyn
     sender->reader = channel->readers[0];
     snprintf(sender->address, sizeof sender->address, "%s", channel->readers[0].address);
     sender->measures = channel->id == 0;
+    if (!sender->measures) {
+        atomic_store(&node->answers, sender);
+    }
     *out = sender;
     return DYNO_OK;
 }
@@ -270,17 +287,57 @@ static dyno_status sender_matched(dyno_sender *sender, uint32_t *receivers) {
     return is(sender->node, "iperf3") ? run_iperf(sender) : run_ping_pong(sender);
 }
 
-/* The other side: what comes goes back. */
-static void *echo(void *listener) {
-    int fd = accept4((int)(intptr_t)listener, NULL, NULL, SOCK_CLOEXEC), on = 1;
+/* The other side: what comes goes back, over a connection of its own. */
+struct served {
+    dyno_node *node;
+    int listener;
+};
+static void *echo(void *given) {
+    struct served served = *(struct served *)given;
+    free(given);
+    int in = accepted(served.listener), back = -1;
     char message[MESSAGE];
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* Of a vsock it is none, which does no harm. */
-    while (move_all(fd, message, 0) == 0 && move_all(fd, message, 1) == 0) {
+    for (int i = 0; i < 1000 && in >= 0 && back < 0; i++) {
+        dyno_sender *answers = atomic_load(&served.node->answers);
+        back = answers ? reach(answers) : -1;
+        if (back < 0) {
+            usleep(1000); /* The sender of the answers is opened after the receiver, or the host's device is not there yet. */
+        }
     }
-    close(fd);
+    while (back >= 0 && move_all(in, message, 0) == 0 && move_all(back, message, 1) == 0) {
+    }
+    if (in >= 0) {
+        close(in);
+    }
+    if (back >= 0) {
+        close(back);
+    }
     return NULL;
 }
-static dyno_status serve(const dyno_node *node, dyno_receiver *receiver, const dyno_endpoint *own) {
+static int listens(const dyno_node *node, dyno_receiver *receiver, const dyno_channel *channel) {
+    unsigned port = channel->readers[0].port, cid = 0;
+    struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_vm vsock = {.svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_ANY, .svm_port = port};
+    struct sockaddr_un process = {.sun_family = AF_UNIX};
+    char path[100] = "";
+    struct sockaddr *at = (struct sockaddr *)&vsock;
+    socklen_t length = sizeof vsock;
+    int on = 1;
+    if (is(node, "tcp")) {
+        at = (struct sockaddr *)&tcp;
+        length = sizeof tcp;
+    } else if (vsock_peer(channel->writer_address, &cid, path, sizeof path) && path[0]) {
+        snprintf(process.sun_path, sizeof process.sun_path, "%s_%u", path, port);
+        snprintf(receiver->file, sizeof receiver->file, "%s", process.sun_path);
+        at = (struct sockaddr *)&process;
+        length = sizeof process;
+    }
+    receiver->listener = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(receiver->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return bind(receiver->listener, at, length) == 0 && listen(receiver->listener, 1) == 0;
+}
+static dyno_status serve(dyno_node *node, dyno_receiver *receiver, const dyno_channel *channel) {
+    const dyno_endpoint *own = &channel->readers[0];
     if (is(node, "iperf3")) {
         receiver->server = child();
         if (receiver->server == 0) {
@@ -290,18 +347,20 @@ static dyno_status serve(const dyno_node *node, dyno_receiver *receiver, const d
         }
         return receiver->server < 0 ? failed("fork") : DYNO_OK;
     }
-    struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_port = htons(own->port)};
-    struct sockaddr_vm vsock = {.svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_ANY, .svm_port = own->port};
-    int is_tcp = is(node, "tcp"), on = 1;
-    struct sockaddr *at = is_tcp ? (struct sockaddr *)&tcp : (struct sockaddr *)&vsock;
-    int fd = socket(is_tcp ? AF_INET : AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    receiver->listener = fd;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    pthread_t thread;
-    if (fd < 0 || bind(fd, at, is_tcp ? sizeof tcp : sizeof vsock) != 0 || listen(fd, 1) != 0 ||
-        pthread_create(&thread, NULL, echo, (void *)(intptr_t)fd) != 0 || pthread_detach(thread) != 0) {
+    struct served *served = malloc(sizeof *served);
+    if (!served || !listens(node, receiver, channel)) {
+        free(served);
         return failed("listen");
     }
+    *served = (struct served){node, receiver->listener};
+    pthread_t thread;
+    int why = pthread_create(&thread, NULL, echo, served);
+    if (why != 0) {
+        free(served);
+        errno = why;
+        return failed("pthread_create");
+    }
+    pthread_detach(thread);
     return DYNO_OK;
 }
 static void receiver_close(dyno_receiver *receiver) {
@@ -311,6 +370,9 @@ static void receiver_close(dyno_receiver *receiver) {
     }
     if (receiver->listener >= 0) {
         close(receiver->listener);
+    }
+    if (receiver->file[0]) {
+        unlink(receiver->file);
     }
     free(receiver);
 }
@@ -322,8 +384,13 @@ static dyno_status receiver_open(dyno_node *node, const dyno_channel *channel, i
     }
     receiver->listener = -1;
     receiver->serves = channel->id == 0;
-    /* The way back is the same connection. */
-    dyno_status status = receiver->serves ? serve(node, receiver, &channel->readers[0]) : DYNO_OK;
+    dyno_status status = DYNO_OK;
+    if (receiver->serves) {
+        status = serve(node, receiver, channel);
+    } else if (!is(node, "iperf3")) {
+        status = listens(node, receiver, channel) ? DYNO_OK : failed("listen");
+        node->back = receiver->listener;
+    }
     if (status != DYNO_OK) {
         receiver_close(receiver);
         return status;
