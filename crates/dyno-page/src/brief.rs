@@ -3,10 +3,11 @@
 
 use crate::answer::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
 use crate::question::{Question, questions};
+use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;
 use dyno_model::record::RunManifest;
-use dyno_report::{ExperimentSummary, Summary, clean, share, sig3, wrap};
+use dyno_report::{ExperimentSummary, Summary, clean, outage_relapse, share, sig3, wrap};
 use unicode_width::UnicodeWidthStr;
 
 /// So many questions have a line. Where there are more, the last line says how many.
@@ -26,7 +27,9 @@ pub fn brief(
     width: Option<usize>,
     bars: bool,
 ) -> String {
-    let questions = questions(summary, manifest);
+    let mut questions = questions(summary, manifest);
+    // Those without an answer come last.
+    questions.sort_by_key(|q| ranked(q).best.is_empty());
     if questions.is_empty() || manifest.plan.search.is_some() {
         return String::new();
     }
@@ -38,6 +41,7 @@ pub fn brief(
     let column = labels.iter().map(|l| l.width()).max().unwrap_or(0);
     let all: Vec<Ranked<'_>> = questions[..shown].iter().map(ranked).collect();
     let mut metrics: Vec<String> = all.iter().map(|r| r.metric.phrase()).collect();
+    metrics.sort_unstable();
     metrics.dedup();
     let bars_are = if bars {
         "; bar: share of the slowest"
@@ -56,7 +60,14 @@ pub fn brief(
         let pad = " ".repeat(column - label.width());
         let head = format!("  {label}{pad}  {bar}");
         let room = width.map(|w| w.saturating_sub(head.width()));
-        lines.push(format!("{head}{}", line(ranked, room)));
+        let text = line(ranked, room);
+        // A line that does not fit even so goes on in the next one.
+        let own = wrap(&text, room.map(|room| room.max(BAR)), 2);
+        let margin = " ".repeat(head.width());
+        for (i, part) in own.iter().enumerate() {
+            let start = if i == 0 { &head } else { &margin };
+            lines.push(format!("{start}{part}"));
+        }
     }
     if shown < questions.len() {
         let more = questions.len() - shown;
@@ -114,7 +125,8 @@ fn slowest<'a, 'b>(ranked: &'b Ranked<'a>) -> Option<&'b Entry<'a>> {
     last.p50().is_finite().then_some(last)
 }
 
-/// The answer to one question; what does not fit into `room` terminal cells is left out from its end.
+/// The answer to one question: the best ones and those that do not stand with them are always named or counted. The slowest and the
+/// ratio to the floor are left out where `room`, in terminal cells, does not hold them.
 fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
     let Some(first) = ranked.entries.first() else {
         return String::new();
@@ -122,31 +134,47 @@ fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
     let fits = |text: &str| room.is_none_or(|room| text.width() <= room);
     let equal = ranked.entries.iter();
     let equal: Vec<&Entry<'_>> = equal.filter(|x| ranked.best.contains(&x.place)).collect();
-    // That others may be as fast is always said.
-    let mut heads = (1..=NAMES)
-        .rev()
-        .map(|most| head(first, &names(&equal, most, "or")));
-    let short = head(first, &names(&equal, 1, "or"));
-    let mut parts = vec![heads.find(|text| fits(text)).unwrap_or(short)];
+    let said = |most: usize| {
+        let mut parts = vec![head(first, &equal, most)];
+        parts.extend(left_out(ranked, first.rank(), most));
+        parts
+    };
+    let mut all = (0..=NAMES).rev().map(said);
+    let mut parts = all
+        .find(|parts| fits(&parts.join("; ")))
+        .unwrap_or_else(|| said(0));
     let of_all = slowest(ranked).filter(|x| !ranked.best.contains(&x.place));
-    parts.extend(of_all.map(|x| format!("slowest {} × {}", x.name, sig3(x.p50() / first.p50()))));
-    parts.extend(left_out(ranked, first.rank()));
-    if let Some(ratio) = floor(first.e) {
-        parts.push(format!("{} × {}", sig3(ratio), yardstick(first.e)));
-    }
-    while parts.len() > 1 && !fits(&parts.join("; ")) {
-        parts.pop();
+    let slowest = of_all.map(|x| format!("slowest {} × {}", x.name, sig3(x.p50() / first.p50())));
+    let floor = floor(first.e).map(|ratio| format!("{} × {}", sig3(ratio), yardstick(first.e)));
+    for more in [slowest, floor].into_iter().flatten() {
+        let longer = format!("{}; {more}", parts.join("; "));
+        if fits(&longer) {
+            parts = vec![longer];
+        }
     }
     clean(&parts.join("; "))
 }
 
-/// The best stack with its figure, or why none has one; `best`: its name, and those of the stacks that cannot be told from it.
-fn head(first: &Entry<'_>, best: &str) -> String {
+/// The best stack with its figure and what must be said with it, or why none has one; `equal`: itself and those that cannot be told
+/// from it, of which at most so many are named.
+fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
+    let best = names(equal, most.max(1), "or");
     match &first.standing {
         Standing::Delivers(p50) => {
-            let mut text = format!("{best} {}", interval(p50));
-            if let Some(ratio) = first.e.delivered_ratio().filter(|ratio| *ratio < 1.0) {
-                text.push_str(&format!(", delivers {}", share(ratio)));
+            let parts = [interval(p50)].into_iter().chain(rate(first.e));
+            let mut text = format!("{best} {}", parts.collect::<Vec<_>>().join(", "));
+            let lossy = equal
+                .iter()
+                .filter_map(|x| Some((x, x.e.delivered_ratio()?)));
+            let least = lossy.min_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((x, ratio)) = least.filter(|(_, ratio)| *ratio < 1.0) {
+                let of = if equal.len() > 1 { &*x.name } else { "" };
+                text.push_str(&format!(", {of} delivers {}", share(ratio)).replace(",  ", ", "));
+            }
+            let relapses = equal.iter().filter_map(|x| Some((x, outage_relapse(x.e)?)));
+            for (x, relapse) in relapses {
+                let of = if equal.len() > 1 { &*x.name } else { "" };
+                text.push_str(&format!("{relapse} {of}").trim_end().replace(';', ","));
             }
             text
         }
@@ -168,8 +196,8 @@ fn head(first: &Entry<'_>, best: &str) -> String {
     }
 }
 
-/// Those that do not stand with the best one, by reason.
-fn left_out(ranked: &Ranked<'_>, rank: u8) -> Vec<String> {
+/// Those that do not stand with the best one, by reason, at most so many of each with their names, else how many.
+fn left_out(ranked: &Ranked<'_>, rank: u8, most: usize) -> Vec<String> {
     type Is = fn(&Standing) -> bool;
     let kinds: [(&str, Is); 4] = [
         ("with failed trials", |s| {
@@ -184,7 +212,11 @@ fn left_out(ranked: &Ranked<'_>, rank: u8) -> Vec<String> {
     let said = kinds.into_iter().filter_map(|(what, is)| {
         let those = others.iter().copied().filter(|x| is(&x.standing));
         let those: Vec<&Entry<'_>> = those.collect();
-        (!those.is_empty()).then(|| format!("{what}: {}", names(&those, NAMES, "and")))
+        let text = match most {
+            0 => format!("{} {what}", those.len()),
+            _ => format!("{what}: {}", names(&those, most, "and")),
+        };
+        (!those.is_empty()).then_some(text)
     });
     said.collect()
 }
@@ -204,27 +236,36 @@ fn names(all: &[&Entry<'_>], most: usize, joined: &str) -> String {
     }
 }
 
+/// Whether the experiment has a p50 that a repeat could differ from.
+fn has_figure(e: &ExperimentSummary) -> bool {
+    let p50 = e.headline_metric().and_then(|m| m.quantiles[0].estimate());
+    p50.is_some_and(|p50| p50.value.finite().is_some())
+}
+
 /// How far to trust the lines on this host, and what helps.
 fn trust(questions: &[Question<'_>]) -> String {
     let rows: Vec<&ExperimentSummary> = questions
         .iter()
         .flat_map(|q| q.experiments.iter().map(|(_, e)| *e))
-        .filter(|e| e.trials.counted > 0)
+        .filter(|e| has_figure(e))
         .collect();
     let unstable = rows.iter().filter(|e| e.is_unstable()).count();
     let sum = |of: fn(&ExperimentSummary) -> u64| rows.iter().map(|e| of(e)).sum::<u64>();
     let (completed, disturbed) = (sum(|e| e.trials.completed), sum(|e| e.trials.disturbed));
     let n = rows.len();
-    if unstable * 2 >= n.max(1) || disturbed * 5 >= completed.max(1) {
+    if n == 0 {
+        return "How sure: no stack has a figure; the table says what each lacks.".into();
+    }
+    if unstable * 2 >= n || disturbed * 5 >= completed.max(1) {
         return [
             "How sure: not very, on this host.".to_owned(),
-            format!("A repeat may differ by more than 10 % in {unstable} of {n} rows, and {disturbed} of {completed} trials were disturbed."),
+            format!("A repeat may differ by more than 10 % in {unstable} of {n} rows, and {disturbed} of {completed} trials of these were disturbed."),
             "`--against` and `--precision` decide smaller differences; `dyno doctor` says what disturbs this host.".to_owned(),
         ]
         .join(" ");
     }
     let stable = n - unstable;
     format!(
-        "How sure: a repeat should stay within 10 % in {stable} of {n} rows; {disturbed} of {completed} trials were disturbed."
+        "How sure: a repeat should stay within 10 % in {stable} of {n} rows; {disturbed} of {completed} trials of these were disturbed."
     )
 }

@@ -101,7 +101,7 @@ fn description(x: &Entry<'_>) -> String {
 }
 
 /// What arrives, where that is what the workload is for.
-fn rate(e: &ExperimentSummary) -> Option<String> {
+pub(crate) fn rate(e: &ExperimentSummary) -> Option<String> {
     let saturates = e.experiment.workload.kind().info().is_of_rates;
     let rate = e.median(TrialFigure::DeliveredHz).filter(|_| saturates)?;
     let delivered = with_prefix(rate, "");

@@ -509,10 +509,20 @@ fn out_of_room(fault: &Fault, e: &Experiment) -> Option<RefusalReason> {
         let (at, least) = (fault.at, proof);
         return Some(RefusalReason::FaultEarly { what, at, least });
     }
+    // A caller that waits for a lost answer issues no other call: its own patience must not be what is measured.
+    let patience = e.workload.numbers().timeout.unwrap_or(Nanos::ZERO);
+    if fault.lasts > Nanos::ZERO && patience >= fault.lasts {
+        let (timeout, lasts) = (patience, fault.lasts);
+        return Some(RefusalReason::FaultPatient {
+            what,
+            timeout,
+            lasts,
+        });
+    }
     let Extent::Duration(window) = e.window else {
         return None;
     };
-    let after = [fault.lasts, period, proof, proof];
+    let after = [fault.lasts, period, proof, proof, patience];
     let least = after.into_iter().fold(fault.at, Nanos::saturating_add);
     (window < least).then_some(RefusalReason::FaultLate {
         what,

@@ -83,7 +83,7 @@ pub use junit::{JunitCase, JunitKind, JunitResult, JunitSuite};
 pub use law::{Basis, Shortfall};
 pub use markdown::escaped_markdown;
 pub use number::{duration, exported, share, sig3, with_prefix};
-pub use outage::{deaf_for_ever, half_deaf, verdict as outage_verdict};
+pub use outage::{deaf_for_ever, half_deaf, relapse as outage_relapse, verdict as outage_verdict};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     AGAINST_ALONE, AddedSummary, AloneRatio, CarryOverFinding, CarryOverSummary, ChainSummary,

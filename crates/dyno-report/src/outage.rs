@@ -9,7 +9,7 @@ use crate::view::View;
 use dyno_model::plan::Stack;
 use dyno_model::{Experiment, Outage, TrialRecord};
 pub(crate) use words::{INFINITE, legend};
-pub use words::{deaf_for_ever, half_deaf, verdict};
+pub use words::{deaf_for_ever, half_deaf, relapse, verdict};
 
 /// Of the trials of an experiment that count; `None` where it has no faults.
 pub(crate) fn summarise(

@@ -581,6 +581,18 @@ pub enum RefusalReason {
         /// When it may begin at the earliest.
         least: Nanos,
     },
+    /// Calls wait longer for their answer than a fault lasts.
+    #[error(
+        "calls wait {timeout} for an answer and the {what} lasts {lasts}, so recovery would be the wait; set `timeout` well below {lasts}"
+    )]
+    FaultPatient {
+        /// The kind of fault.
+        what: String,
+        /// After which a call is lost.
+        timeout: Nanos,
+        /// How long the fault lasts.
+        lasts: Nanos,
+    },
     /// Too little of the window comes after a fault.
     #[error(
         "a {what} leaves too little of the window of {window} to see the stream steady again; set `window` to {least} or longer"

@@ -266,10 +266,14 @@ fn calls_with_faults_need_a_gap() {
         let text = stream("tcp", &fault("stop", "receiver", "for = \"1 s\""));
         plan_text(&text.replace("\"stream\"\nrate = \"100 Hz\"", &format!("\"call\"{gap}")))
     };
-    let plan = calls("\ngap = \"10 ms\"").unwrap_or_else(|e| panic!("{}", shown(&e)));
+    let plan = calls("\ngap = \"10 ms\"\ntimeout = \"100 ms\"")
+        .unwrap_or_else(|e| panic!("{}", shown(&e)));
     assert_eq!(plan.experiments[0].faults.len(), 1);
     let refused = shown(&calls("").unwrap_err());
     assert!(refused.contains("write a `gap`"), "{refused}");
+    // The timeout that goes without saying is as long as the fault.
+    let refused = shown(&calls("\ngap = \"10 ms\"").unwrap_err());
+    assert!(refused.contains("recovery would be the wait"), "{refused}");
 }
 
 #[test]

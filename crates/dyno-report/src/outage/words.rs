@@ -43,17 +43,17 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     ))
 }
 
-/// Rate and latency are as before much later than the first message comes, in times of the longest recovery: the messages ceased
-/// again, or came late.
-const LATE: u64 = 10;
+/// How much later than after twice the longest recovery rate and latency are as before where messages ceased again, in nanoseconds: a
+/// steady state takes less than this to prove.
+const LATE: u64 = 1_000_000_000;
 
 /// `; rate and latency were as before after up to 9.50 s`, where that is much later than the first message.
-fn relapse(e: &ExperimentSummary) -> Option<String> {
+pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     let [recovery, steady] = [Metric::Recovery, Metric::Steady].map(|m| e.metrics.get(&m));
     let (first, steady) = (recovery?.max?, steady?);
     let latest = steady
         .max
-        .filter(|latest| *latest > first.saturating_mul(LATE));
+        .filter(|latest| *latest > first.saturating_mul(2).saturating_add(LATE));
     let never = steady.infinite.saturating_sub(recovery?.infinite);
     let latest = latest.map(|ns| {
         format!(

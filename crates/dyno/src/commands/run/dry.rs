@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure, Result};
 use crate::progress::{counted, minutes};
 use dyno_model::plan::Refusal;
-use dyno_model::{Nanos, Plan};
+use dyno_model::{Experiment, Nanos, Plan};
 use dyno_report::{LEAST_TRIALS, clean};
 
 /// How long the trials of a plan take, without repeats.
@@ -12,23 +12,33 @@ fn time_of(plan: &Plan) -> Nanos {
     Nanos(times.fold(0, u64::saturating_add))
 }
 
+/// A median over trials of which each has one value has a 95 % interval from this many on.
+const MEDIAN_OF_TRIALS: u64 = 6;
+
 /// How many trials of each experiment fit into `budget`, where a plan of one trial each is `one`.
 pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
     let round = time_of(one);
     let fit = budget.0 / round.0.max(1);
-    if fit < LEAST_TRIALS as u64 {
-        let least = Nanos(round.0.saturating_mul(LEAST_TRIALS as u64));
+    let of_trials = |e: &Experiment| e.headline()[0].is_one_per_trial();
+    let least_trials = match one.here().any(of_trials) {
+        true => MEDIAN_OF_TRIALS,
+        false => LEAST_TRIALS as u64,
+    };
+    if fit < least_trials {
+        let least = Nanos(round.0.saturating_mul(least_trials));
         return Err(Failure::message(
             Code::Usage,
             format!(
-                "--budget: one trial of each experiment takes about {}, and an interval needs {LEAST_TRIALS} of them: \
+                "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
                  ask for {} or more, or for less to measure (--stack, --experiment, --set window='300 ms')",
                 minutes(round.into()),
                 minutes(least.into())
             ),
         ));
     }
-    Ok(u32::try_from(fit).unwrap_or(u32::MAX))
+    Ok(u32::try_from(fit)
+        .unwrap_or(Plan::MOST_TRIALS)
+        .min(Plan::MOST_TRIALS))
 }
 
 /// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
