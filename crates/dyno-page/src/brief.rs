@@ -1,4 +1,4 @@
-//! The answers of a run in at most eight lines: for each question the fastest stack, which stacks may be as fast, the slowest
+//! The answers of a run in some eight lines: for each question the fastest stack, which stacks may be as fast, the slowest
 //! one, what does not deliver, and how far to trust all of this on this host.
 
 use crate::answer::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
