@@ -1,4 +1,4 @@
-//! The answers of a run in some eight lines: for each question the fastest stack, which stacks may be as fast, the slowest
+//! The answers of a run in at most eight lines, at a usual width: for each question the fastest stack, which stacks may be as fast, the slowest
 //! one, what does not deliver, and how far to trust all of this on this host.
 
 use crate::answer::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
@@ -10,8 +10,11 @@ use dyno_model::record::RunManifest;
 use dyno_report::{ExperimentSummary, Summary, clean, outage_relapse, share, sig3, wrap};
 use unicode_width::UnicodeWidthStr;
 
-/// So many questions have a line. Where there are more, the last line says how many.
-const QUESTIONS: usize = 5;
+/// So many lines at a width of 80 or more. Where there are more questions, a line says how many.
+const LINES: usize = 8;
+
+/// Questions take time with the square of the experiments. A run with more than these is for a report.
+const EXPERIMENTS: usize = 1_000;
 
 /// So many stacks of one kind are named in a line.
 const NAMES: usize = 3;
@@ -20,38 +23,44 @@ const NAMES: usize = 3;
 const BAR: usize = 8;
 
 /// The answers of a run as lines, each ended by a newline, of at most `width` terminal cells where they are known; `bars`: with
-/// the share of the slowest stack's p50 as a bar. Empty where nothing was compared: only floors were measured, or a search.
+/// the share of the slowest stack's p50 as a bar. Empty where nothing was compared: only floors were measured, or a search; and where the run has more
+/// than 1,000 experiments.
 pub fn brief(
     summary: &Summary,
     manifest: &RunManifest,
     width: Option<usize>,
     bars: bool,
 ) -> String {
-    let mut questions = questions(summary, manifest);
-    // Those without an answer come last.
-    questions.sort_by_key(|q| ranked(q).best.is_empty());
-    if questions.is_empty() || manifest.plan.search.is_some() {
+    if summary.experiments.len() > EXPERIMENTS || manifest.plan.search.is_some() {
         return String::new();
     }
-    let shown = match questions.len() {
-        n if n <= QUESTIONS => n,
-        _ => QUESTIONS - 1,
-    };
+    let mut questions = questions(summary, manifest);
+    if questions.is_empty() {
+        return String::new();
+    }
+    // Those without an answer come last.
+    questions.sort_by_cached_key(|q| ranked(q).best.is_empty());
+    let all: Vec<Ranked<'_>> = questions.iter().map(ranked).collect();
+    let of = |shown| lines(&questions, &all, shown, width, bars);
+    let fits = |lines: &Vec<String>| lines.len() <= LINES;
+    let mut tried = (2..=questions.len().min(LINES)).rev().map(of);
+    let lines = tried.find(fits).unwrap_or_else(|| of(1));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The lines with the first `shown` questions.
+fn lines(
+    questions: &[Question<'_>],
+    all: &[Ranked<'_>],
+    shown: usize,
+    width: Option<usize>,
+    bars: bool,
+) -> Vec<String> {
+    let (answered, more) = all.split_at(shown);
     let labels = labels(&questions[..shown]);
     let column = labels.iter().map(|l| l.width()).max().unwrap_or(0);
-    let all: Vec<Ranked<'_>> = questions[..shown].iter().map(ranked).collect();
-    let mut metrics: Vec<String> = all.iter().map(|r| r.metric.phrase()).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    let bars_are = if bars {
-        "; bar: share of the slowest"
-    } else {
-        ""
-    };
-    let metrics = metrics.join(" or ");
-    let title = format!("Fastest by p50 {metrics} (95 % intervals{bars_are}):");
-    let mut lines = wrap(&title, width, 2);
-    for (ranked, label) in all.iter().zip(&labels) {
+    let mut lines = wrap(&title(answered, bars), width, 2);
+    for (ranked, label) in answered.iter().zip(&labels) {
         let bar = if bars {
             format!("{} ", bar(ranked))
         } else {
@@ -60,23 +69,40 @@ pub fn brief(
         let pad = " ".repeat(column - label.width());
         let head = format!("  {label}{pad}  {bar}");
         let room = width.map(|w| w.saturating_sub(head.width()));
-        let text = line(ranked, room);
         // A line that does not fit even so goes on in the next one.
-        let own = wrap(&text, room.map(|room| room.max(BAR)), 2);
+        let own = wrap(&line(ranked, room), room.map(|room| room.max(BAR)), 2);
         let margin = " ".repeat(head.width());
         for (i, part) in own.iter().enumerate() {
             let start = if i == 0 { &head } else { &margin };
             lines.push(format!("{start}{part}"));
         }
     }
-    if shown < questions.len() {
-        let more = questions.len() - shown;
+    if !more.is_empty() {
+        let without = more.iter().filter(|r| r.best.is_empty()).count();
+        let without = match without {
+            0 => String::new(),
+            n => format!(", {n} of them without an answer"),
+        };
         lines.push(format!(
-            "  {more} more questions: see the table, or `dyno report`"
+            "  {} more{without}: see the table, or `dyno report`",
+            more.len()
         ));
     }
-    lines.extend(wrap(&trust(&questions), width, 2));
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.extend(wrap(&trust(questions), width, 2));
+    lines
+}
+
+fn title(all: &[Ranked<'_>], bars: bool) -> String {
+    let mut metrics: Vec<String> = all.iter().map(|r| r.metric.phrase()).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let metrics = metrics.join(" or ");
+    let bars = if bars {
+        "; bar: share of the slowest"
+    } else {
+        ""
+    };
+    format!("Fastest by p50 {metrics} (95 % intervals{bars}):")
 }
 
 /// The names of experiments, with as many of the factors in which those of one name differ as tell them apart.
@@ -167,14 +193,17 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
                 .iter()
                 .filter_map(|x| Some((x, x.e.delivered_ratio()?)));
             let least = lossy.min_by(|a, b| a.1.total_cmp(&b.1));
+            let of = |x: &Entry<'_>| match equal.len() {
+                1 => String::new(),
+                _ => format!("{} ", x.name),
+            };
             if let Some((x, ratio)) = least.filter(|(_, ratio)| *ratio < 1.0) {
-                let of = if equal.len() > 1 { &*x.name } else { "" };
-                text.push_str(&format!(", {of} delivers {}", share(ratio)).replace(",  ", ", "));
+                text.push_str(&format!(", {}delivers {}", of(x), share(ratio)));
             }
-            let relapses = equal.iter().filter_map(|x| Some((x, outage_relapse(x.e)?)));
-            for (x, relapse) in relapses {
-                let of = if equal.len() > 1 { &*x.name } else { "" };
-                text.push_str(&format!("{relapse} {of}").trim_end().replace(';', ","));
+            for x in equal {
+                if let Some(relapse) = outage_relapse(x.e) {
+                    text.push_str(&format!(", {}{relapse}", of(x)));
+                }
             }
             text
         }
@@ -191,8 +220,8 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
         }
         Standing::Infinite if first.e.outage.is_some() => "no stack recovers".into(),
         Standing::Infinite => "every stack loses half of the messages or more".into(),
-        Standing::Without(reason) => format!("no answer: {}: {reason}", first.name),
-        Standing::Failed(reason) => format!("every stack failed; {}: {reason}", first.name),
+        Standing::Without(reason) => format!("no answer for {} ({reason})", first.name),
+        Standing::Failed(reason) => format!("every stack failed; {} ({reason})", first.name),
     }
 }
 
@@ -257,15 +286,13 @@ fn trust(questions: &[Question<'_>]) -> String {
         return "How sure: no stack has a figure; the table says what each lacks.".into();
     }
     if unstable * 2 >= n || disturbed * 5 >= completed.max(1) {
-        return [
-            "How sure: not very, on this host.".to_owned(),
-            format!("A repeat may differ by more than 10 % in {unstable} of {n} rows, and {disturbed} of {completed} trials of these were disturbed."),
-            "`--against` and `--precision` decide smaller differences; `dyno doctor` says what disturbs this host.".to_owned(),
-        ]
-        .join(" ");
+        return format!(
+            "How sure: not very, on this host: a repeat may differ by more than 10 % in {unstable} of {n} rows, and \
+             {disturbed} of {completed} trials were disturbed. `--against` and `--precision` decide smaller differences."
+        );
     }
     let stable = n - unstable;
     format!(
-        "How sure: a repeat should stay within 10 % in {stable} of {n} rows; {disturbed} of {completed} trials of these were disturbed."
+        "How sure: a repeat should stay within 10 % in {stable} of {n} rows; {disturbed} of {completed} trials were disturbed."
     )
 }

@@ -38,7 +38,7 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     Some(format!(
         "after {}, {named} {delivers}{}{}",
         events(outage),
-        relapse(e).unwrap_or_default(),
+        relapse(e).map_or_else(String::new, |text| format!("; {text}")),
         others.concat()
     ))
 }
@@ -47,24 +47,20 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
 /// steady state takes less than this to prove.
 const LATE: u64 = 1_000_000_000;
 
-/// `; rate and latency were as before after up to 9.50 s`, where that is much later than the first message.
+/// `is steady only after up to 9.50 s`, where rate and latency are as before much later than the first message comes.
 pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     let [recovery, steady] = [Metric::Recovery, Metric::Steady].map(|m| e.metrics.get(&m));
-    let (first, steady) = (recovery?.max?, steady?);
-    let latest = steady
-        .max
-        .filter(|latest| *latest > first.saturating_mul(2).saturating_add(LATE));
-    let never = steady.infinite.saturating_sub(recovery?.infinite);
-    let latest = latest.map(|ns| {
-        format!(
-            "; rate and latency were as before after up to {}",
-            duration(ns as f64)
-        )
-    });
-    let never = (never > 0)
-        .then(|| format!("; in {never} trials they were not as before when the window ended"));
-    let said = [latest, never].into_iter().flatten().collect::<String>();
-    (!said.is_empty()).then_some(said)
+    let (recovery, steady) = (recovery?, steady?);
+    let first = recovery.max?;
+    let never = steady.infinite.saturating_sub(recovery.infinite);
+    if never > 0 {
+        return Some(format!(
+            "is not steady when the window ends in {never} trials"
+        ));
+    }
+    let latest = steady.max?;
+    let is_late = latest > first.saturating_mul(2).saturating_add(LATE);
+    is_late.then(|| format!("is steady only after up to {}", duration(latest as f64)))
 }
 
 /// The median with its interval, and what stands in brackets: the longest, or why there is no median.
