@@ -322,8 +322,9 @@ impl CapacitySearch {
             experiment: first.clone(),
             end: match (cell.climb.next(), kept) {
                 (Next::Try(_), _) => End::Unfinished,
-                // What is kept is known, also where nobody looked at the broken one again.
-                (Next::Confirm(i), _) if Some(i) != broken => End::Unfinished,
+                // What is kept is known, also where nobody looked at the broken one again, or, as in searches of older builds,
+                // at a first one that was undecided.
+                (Next::Confirm(i), Some(_)) if Some(i) != broken => End::Unfinished,
                 (_, None) => End::NotEvenFirst,
                 (_, Some(kept)) if kept == top => End::Top,
                 (_, Some(_)) => End::Found,

@@ -7,8 +7,9 @@
 //!
 //! The highest rung that seemed kept was chosen because it seemed so, so it is measured afresh and judged by these
 //! trials alone. Where they do not confirm it, the search goes on below. So is the lowest broken one, lest a chance loss caps
-//! the search: where it is not broken again, the search goes on above. Every rung is tried once and confirmed once at
-//! most, so that a search ends.
+//! the search: where it is not broken again, the search goes on above. And so is the first rung where it is undecided, lest a
+//! noisy minute of the host ends the search before it began. Every rung is tried once and confirmed once at most, so that a
+//! search ends.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,9 @@ impl Climb {
         };
         let cap = self.broken().filter(|_| !self.is_cap_confirmed());
         let (Some(kept), Rung::Kept) = (self.kept(), first) else {
-            return cap.map_or(Next::Done, Next::Confirm);
+            let again = first == Rung::Undecided && !self.confirmed.contains_key(&0);
+            let doubted = again.then_some(0).or(cap);
+            return doubted.map_or(Next::Done, Next::Confirm);
         };
         let above = self.known().find(|(i, _)| *i > kept);
         match above {
@@ -187,6 +190,22 @@ mod tests {
     }
 
     #[test]
+    fn an_undecided_first_rung_is_asked_once_more() {
+        let answers = |again| {
+            move |next| match next {
+                Next::Try(0) => Rung::Undecided,
+                Next::Confirm(0) => again,
+                next if index(next) < 4 => Rung::Kept,
+                _ => Rung::Broken,
+            }
+        };
+        let (climb, _) = walk(ladder(10), answers(Rung::Kept));
+        assert_eq!((climb.kept(), climb.broken()), (Some(3), Some(4)));
+        let (climb, asked) = walk(ladder(10), answers(Rung::Undecided));
+        assert_eq!((climb.kept(), asked), (None, 2));
+    }
+
+    #[test]
     fn a_wall_is_found_exactly_in_few_tries() {
         for wall in 1..200 {
             let (climb, asked) = walk(ladder(240), |next| match index(next) < wall {
@@ -203,7 +222,7 @@ mod tests {
     fn the_first_rung_ends_the_search_where_it_is_not_kept() {
         for first in [Rung::Broken, Rung::Undecided, Rung::NoFigure] {
             let (climb, asked) = walk(ladder(100), |_| first);
-            let confirmed = usize::from(first == Rung::Broken);
+            let confirmed = usize::from(first != Rung::NoFigure);
             assert_eq!((climb.kept(), asked), (None, 1 + confirmed), "{first:?}");
         }
     }
