@@ -17,7 +17,7 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-abi", 3),
     ("dyno-adapter-kuksa", 3),
     ("dyno-adapter-zenoh", 3),
-    ("dyno-audit", 38),
+    ("dyno-audit", 37),
     ("dyno-conformance", 11),
     ("dyno-export", 7),
     ("dyno-judge", 20),

@@ -1,9 +1,7 @@
 //! From the text of a statement file to [`Statements`].
 
 mod cell;
-mod file;
 mod resolve;
-mod take;
 
 pub(crate) use cell::{Number, numbers, slug as labelled};
 
@@ -13,21 +11,11 @@ use crate::statement::{
     Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
 };
 use dyno_model::Metric;
-use file::{Keys, LogFile, NearestFile, RelationFile, StatementFile, TableFile, TextFile};
-use std::ops::Range;
+pub use dyno_report::published::statement::StatementError;
+use dyno_report::published::statement::{
+    Keys, LogFile, NearestFile, RelationFile, StatementFile, Text, TextFile,
+};
 use toml::Spanned;
-
-/// What is wrong with a statement file: the line, the mistake, and what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}:{line}: {message}")]
-pub struct StatementError {
-    /// The file.
-    pub name: String,
-    /// From 1.
-    pub line: usize,
-    /// What is wrong, and what to write instead.
-    pub message: String,
-}
 
 /// Files of Dyno that are no statements: a key of each, what it is, and the command that takes it.
 const OTHERS: [(&str, &str, &str); 6] = [
@@ -39,62 +27,28 @@ const OTHERS: [(&str, &str, &str); 6] = [
     ("adapter", "stack file", "run SUITE --stack NAME"),
 ];
 
-/// A text whose places can be named.
-pub(crate) struct Text<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl Text<'_> {
-    /// An error at a place in bytes, and that many lines below it.
-    fn error(&self, at: Range<usize>, below: usize, message: impl Into<String>) -> StatementError {
-        let before = self.text.get(..at.start).unwrap_or(self.text);
-        StatementError {
-            name: self.name.to_owned(),
-            line: before.matches('\n').count() + 1 + below,
-            message: message.into(),
-        }
-    }
-}
-
 impl Statements {
-    /// Reads a statement file; `name` stands in errors. Keys that do not exist are refused, but for those of a
-    /// file that takes figures from lists of its own.
+    /// Reads a statement file; `name` stands in errors.
+    ///
+    /// # Errors
+    /// The first mistake, with its line.
     pub fn parse(text: &str, name: &str) -> Result<Statements, StatementError> {
         let at = Text { name, text };
-        let of_toml = |e: toml::de::Error| {
-            at.error(e.span().unwrap_or(0..0), 0, e.message().replace('\n', "; "))
-        };
-        let whole: toml::Table = toml::from_str(text).map_err(of_toml)?;
-        if !whole.contains_key("source")
+        if let Ok(whole) = toml::from_str::<toml::Table>(text)
+            && !whole.contains_key("source")
             && let Some((_, what, command)) =
                 OTHERS.iter().find(|(key, ..)| whole.contains_key(*key))
         {
-            return Err(StatementError {
-                name: name.to_owned(),
-                line: 1,
-                message: format!(
+            return Err(at.error(
+                0..0,
+                0,
+                format!(
                     "this is a {what}, which claims nothing that can be audited; `dyno {}` takes it, and `dyno audit` a run",
                     command.replace("FILE", name)
                 ),
-            });
+            ));
         }
-        let file: StatementFile = toml::from_str(text).map_err(of_toml)?;
-        if file.tables.iter().all(|t| t.take.is_none())
-            && let Some(key) = whole.keys().find(|k| {
-                !file::KEYS.contains(&k.as_str()) && !file::OF_STUDIES.contains(&k.as_str())
-            })
-        {
-            let line = text.lines().position(|l| l.contains(key.as_str()));
-            return Err(StatementError {
-                name: name.to_owned(),
-                line: line.map_or(1, |l| l + 1),
-                message: format!(
-                    "unknown key `{key}`; a statement file has {}",
-                    file::KEYS.join(", ")
-                ),
-            });
-        }
+        let file = StatementFile::read(text, name)?;
         let mut statements = Statements {
             source: Source {
                 title: file.source.title,
@@ -106,7 +60,7 @@ impl Statements {
             ..Statements::default()
         };
         for table in &file.tables {
-            add_table(&mut statements, table, &whole, &at)?;
+            resolve::table(&mut statements, table, &at)?;
         }
         for sentence in &file.texts {
             add_text(&mut statements, sentence, &at)?;
@@ -140,26 +94,6 @@ impl Statements {
             });
         }
         Ok(statements)
-    }
-}
-
-fn add_table(
-    statements: &mut Statements,
-    table: &TableFile,
-    whole: &toml::Table,
-    at: &Text,
-) -> Result<(), StatementError> {
-    match (&table.rows, &table.take) {
-        (Some(rows), None) => resolve::table(statements, table, rows, at),
-        (None, Some(take)) => take::table(statements, table, take, whole, at),
-        _ => Err(at.error(
-            table.id.span(),
-            0,
-            format!(
-                "the table `{}` needs either `rows` or `take`",
-                table.id.get_ref()
-            ),
-        )),
     }
 }
 

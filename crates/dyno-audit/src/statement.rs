@@ -1,5 +1,6 @@
 //! What a source claims: figures as printed, each with its place, and how they hang together.
 
+pub use dyno_report::published::statement::{Access, Clock, Loop, Of, Quantity, Trip, Wait};
 use std::collections::BTreeMap;
 
 /// The condition of figures whose job failed, with how.
@@ -153,89 +154,6 @@ pub enum Dimension {
     TimePerSize,
 }
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$of])* $variant,)+ }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &[$name] = &[$($name::$variant,)+];
-
-            /// As files write it.
-            pub const fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
-
-            /// From the word of a file.
-            pub fn from_word(word: &str) -> Option<$name> {
-                $name::ALL.iter().copied().find(|x| x.as_str() == word)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = String::deserialize(deserializer)?;
-                $name::from_word(&word).ok_or_else(|| {
-                    let known: Vec<&str> = $name::ALL.iter().map(|x| x.as_str()).collect();
-                    serde::de::Error::custom(format!("{word:?} is none of {}", known.join(", ")))
-                })
-            }
-        }
-    };
-}
-
-words! {
-    /// What a figure measures.
-    Quantity {
-        /// From a message's start to its arrival or its answer's.
-        Latency = "latency",
-        /// Of an operation, on the wall clock.
-        Time = "time",
-        /// Processor time.
-        CpuTime = "cpu-time",
-        /// Events per second.
-        Rate = "rate",
-        /// Bytes per second.
-        Bandwidth = "bandwidth",
-        /// A part of a whole.
-        Share = "share",
-        /// A part of the processors' time.
-        CpuShare = "cpu-share",
-        /// Size of a message.
-        Size = "size",
-        /// Memory in use.
-        Memory = "memory",
-        /// How many.
-        Count = "count",
-        /// Processor cycles.
-        Cycles = "cycles",
-        /// Instructions.
-        Instructions = "instructions",
-        /// Messages that did not arrive.
-        Loss = "loss",
-        /// Messages that were sent.
-        Sent = "sent",
-        /// Messages that arrived.
-        Received = "received",
-        /// Answers and operations that failed.
-        Errors = "errors",
-        /// How long a test took.
-        Duration = "duration",
-        /// Mean of the differences between transit times that follow each other.
-        Jitter = "jitter",
-        /// How many times as much.
-        Factor = "factor",
-        /// How much more, as a part of what was before.
-        Growth = "growth",
-        /// Of a clock or a timer.
-        Frequency = "frequency",
-        /// None of these.
-        Other = "other",
-    }
-}
-
 /// What a figure is of its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
@@ -308,76 +226,6 @@ impl std::fmt::Display for Statistic {
                 _ => f.write_str("value"),
             },
         }
-    }
-}
-
-words! {
-    /// What the values of a statistic are.
-    Of {
-        /// Single measurements.
-        Samples = "samples",
-        /// Means of several measurements.
-        Means = "means",
-        /// Not said.
-        Unknown = "unknown",
-    }
-}
-
-words! {
-    /// How load is offered.
-    Loop {
-        /// A client waits for each answer.
-        Closed = "closed",
-        /// Messages are sent by the clock.
-        Open = "open",
-    }
-}
-
-words! {
-    /// What way is timed.
-    Trip {
-        /// There and back.
-        Round = "round",
-        /// There and back, divided by two.
-        Half = "half",
-        /// One way.
-        OneWay = "one-way",
-    }
-}
-
-words! {
-    /// How a receiver waits.
-    Wait {
-        /// It asks without pause.
-        Poll = "poll",
-        /// It sleeps until it is woken.
-        Block = "block",
-        /// A thread of the library calls it.
-        Callback = "callback",
-        /// It sleeps for a time and then asks.
-        Sleep = "sleep",
-    }
-}
-
-words! {
-    /// What happens to the payload.
-    Access {
-        /// It is written and read.
-        Touched = "touched",
-        /// It is copied by the system, neither written nor read by the benchmark.
-        Copied = "copied",
-        /// Nobody touches it.
-        Untouched = "untouched",
-    }
-}
-
-words! {
-    /// What a rate is counted by.
-    Clock {
-        /// Real time.
-        Wall = "wall",
-        /// Processor time.
-        Cpu = "cpu",
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::imported::{ImportCheck, ImportComparison, ImportSheet};
 use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use dyno_report::{Format, RenderOptions, clean, escaped_markdown};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use dyno_report::{Format, RenderOptions, clean, escaped_markdown, wrap};
 
 /// Draws the line below the head and nothing else.
 const PRESET: &str = "     ─             ";
@@ -80,15 +79,14 @@ impl Page {
     pub(crate) fn text(&self, options: &RenderOptions) -> String {
         let width = options.width.map(|w| w.max(NARROWEST));
         let mut out = String::new();
-        let mut add = |text: &str, first: &str, rest: &str| {
-            for line in wrap(&clean(text), width, first, rest) {
+        let add = |out: &mut String, text: &str, indent: usize| {
+            for line in wrap(text, width, indent) {
                 out.push_str(&line);
                 out.push('\n');
             }
         };
-        add(&self.title, "", "  ");
-        for line in &self.lead {
-            add(line, "", "  ");
+        for line in [&self.title].into_iter().chain(&self.lead) {
+            add(&mut out, line, 2);
         }
         out.push('\n');
         if self.rows.is_empty() {
@@ -101,10 +99,7 @@ impl Page {
             out.push('\n');
             out.push_str(&format!("{}:\n", section.title));
             for item in &section.items {
-                for line in wrap(&clean(item), width, "  ", "    ") {
-                    out.push_str(&line);
-                    out.push('\n');
-                }
+                add(&mut out, &format!("  {item}"), 4);
             }
         }
         out
@@ -185,35 +180,6 @@ impl Page {
     }
 }
 
-/// Breaks `text` at blanks; a word that is too long for a line of its own is cut.
-fn wrap(text: &str, width: Option<usize>, first: &str, rest: &str) -> Vec<String> {
-    let Some(width) = width else {
-        return vec![format!("{first}{text}")];
-    };
-    let mut lines = Vec::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in text.split(' ').filter(|w| !w.is_empty()) {
-        let blank = usize::from(!empty);
-        if !empty && line.width() + blank + word.width() > width {
-            lines.push(std::mem::replace(&mut line, rest.to_owned()));
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        for c in word.chars() {
-            if line.width() + c.width().unwrap_or(0) > width {
-                lines.push(std::mem::replace(&mut line, rest.to_owned()));
-            }
-            line.push(c);
-        }
-        empty = false;
-    }
-    lines.push(line);
-    lines
-}
-
 /// Brackets are left to intervals.
 fn escape(text: &str) -> String {
     escaped_markdown(text, false)
@@ -222,6 +188,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_width::UnicodeWidthStr;
 
     fn page() -> Page {
         let row = vec![

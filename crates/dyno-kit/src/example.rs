@@ -8,8 +8,8 @@ use dyno_model::cause::{
 };
 use dyno_model::origin::{Binary, Origin, Request, Text};
 use dyno_model::plan::{
-    Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, TableKind,
-    Testbed, TrialId,
+    Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, Testbed,
+    TrialId,
 };
 use dyno_model::record::{
     ClockFacts, Cost, Counts, Distribution, Environment, FORMAT, FailureKind, FlowCounts, HdrText,
@@ -89,7 +89,7 @@ pub fn manifest() -> RunManifest {
         plan: Plan {
             suite: "example".into(),
             title: "What a run directory holds".into(),
-            table: TableKind::Stacks,
+            table: "stacks".into(),
             seed: u64::MAX,
             testbed: Testbed {
                 name: "local".into(),

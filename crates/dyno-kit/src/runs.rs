@@ -11,7 +11,7 @@ pub mod starts;
 pub use builder::*;
 
 use Metric::{Response, Rtt, Service};
-use dyno_model::plan::{Extent, Host, Reach, Refusal, Scheduling, TableKind};
+use dyno_model::plan::{Extent, Host, Reach, Refusal, Scheduling};
 use dyno_model::record::{FailureKind, ProcessCost, Run};
 use dyno_model::*;
 
@@ -20,7 +20,7 @@ pub fn quick() -> Run {
     let mut b = Builder::new(
         "quick",
         "every stack of this machine, side by side",
-        TableKind::Stacks,
+        "stacks",
     );
     let spin = b.experiment("floor-spin", |e| {
         e.wait = Wait::Spin;
@@ -93,7 +93,7 @@ pub fn quick() -> Run {
 
 /// Open loops: a stream with a freeze, a flood, bursts, and more than one varying factor.
 pub fn streams() -> Run {
-    let mut b = Builder::new("streams", "what an open loop sees", TableKind::Stacks);
+    let mut b = Builder::new("streams", "what an open loop sees", "stacks");
     let rate = RateHz::new(1_000.0).unwrap();
     let stream = |e: &mut Experiment| {
         e.name = "periodic".into();
@@ -193,7 +193,7 @@ pub fn streams() -> Run {
 /// Cameras of 1 MB at 20 Hz on a link of 1 Gbit/s: five of them fit; with six and seven the backlog grows.
 /// And one stack that drops what does not go through.
 pub fn cameras() -> Run {
-    let mut b = Builder::new("cameras", "how many cameras fit", TableKind::Stacks);
+    let mut b = Builder::new("cameras", "how many cameras fit", "stacks");
     let host = |i: u16| Host {
         name: format!("h{i}"),
         reach: Reach::Namespace,
@@ -248,7 +248,7 @@ pub fn cameras() -> Run {
 
 /// iceperf's suite on two stacks: kB sizes on one, 16 B and up on the other.
 pub fn iceperf() -> Run {
-    let mut b = Builder::new("iceperf", "iceperf's table", TableKind::Iceperf);
+    let mut b = Builder::new("iceperf", "iceperf's table", "iceperf");
     let row = |bytes: u64, wait: Wait| {
         move |e: &mut Experiment| {
             e.payload = PayloadSize::new(bytes).unwrap();
@@ -276,7 +276,7 @@ pub fn iceperf() -> Run {
 
 /// A stack with a daemon that takes a tenth of the processor time and half of the memory.
 pub fn with_daemon() -> Run {
-    let mut b = Builder::new("broker", "a stack with a daemon", TableKind::Stacks);
+    let mut b = Builder::new("broker", "a stack with a daemon", "stacks");
     let id = b.experiment("brokered", |_| {});
     b.trials(id, &[(Rtt, 10_000.0, 1_000, 0)]);
     for record in b.records(id) {
@@ -300,12 +300,12 @@ pub fn with_daemon() -> Run {
 
 /// A plan without experiments.
 pub fn empty() -> Run {
-    Builder::new("empty", "", TableKind::Stacks).build()
+    Builder::new("empty", "", "stacks").build()
 }
 
 /// One row that was never run, and one that is plain.
 pub fn small() -> Run {
-    let mut b = Builder::new("small", "two rows", TableKind::Stacks);
+    let mut b = Builder::new("small", "two rows", "stacks");
     let floor = b.experiment("floor-futex", |_| {});
     b.trials(floor, &[(Rtt, 6_900.0, 800, 0)]);
     b.experiment("tcp", |e| e.floor = Some(floor));

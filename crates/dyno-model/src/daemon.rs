@@ -1,8 +1,11 @@
 //! Processes that a stack needs beside the participants: brokers, routers, memory managers.
 
+use crate::factor::kebab_text;
+use crate::unit::UnitError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// One process that the runner starts before the participants of each trial and ends after them.
 ///
@@ -100,32 +103,13 @@ pub enum StopSignal {
     Kill,
 }
 
-impl StopSignal {
-    /// Every signal that can be named.
-    pub const ALL: &'static [StopSignal] = &[
-        StopSignal::Term,
-        StopSignal::Int,
-        StopSignal::Hup,
-        StopSignal::Quit,
-        StopSignal::Kill,
-    ];
-    /// The text form.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            StopSignal::Term => "SIGTERM",
-            StopSignal::Int => "SIGINT",
-            StopSignal::Hup => "SIGHUP",
-            StopSignal::Quit => "SIGQUIT",
-            StopSignal::Kill => "SIGKILL",
-        }
-    }
-}
-
-impl fmt::Display for StopSignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+kebab_text!(StopSignal, "signal", {
+    Term => "SIGTERM",
+    Int => "SIGINT",
+    Hup => "SIGHUP",
+    Quit => "SIGQUIT",
+    Kill => "SIGKILL",
+});
 
 /// Placeholders that stand for text.
 pub const TEXTS: &[&str] = &["scratch", "session", "address", "group"];

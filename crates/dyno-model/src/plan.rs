@@ -20,29 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Which table `dyno show` prints first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TableKind {
-    /// One row per experiment.
-    #[default]
-    Stacks,
-    /// iceperf's table: one table per stack, a row per payload size, RTT/2 in µs.
-    Iceperf,
-    /// The RWTH comparison's tables: first message and communication time by topology, beside the
-    /// paper's figures.
-    Rwth,
-    /// L4Re's table: a message within and between address spaces and a system call, beside its figures.
-    #[serde(rename = "l4re")]
-    L4re,
-    /// The tables of S-CORE's study of its gateway: round trips, throughput and the parts of the way, beside its figures.
-    #[serde(rename = "s-core")]
-    SCore,
-    /// The table of AGL SoDeV's section on its signal broker, and closed and open loop side by side.
-    Signals,
-    /// All tables of AGL SoDeV's document, across the border of a virtual machine.
-    Sodev,
-}
+/// The table with a row for each experiment.
+pub const STACKS: &str = "stacks";
+
+/// The built-in studies, whose tables `dyno show` prints in its place: files of `studies/` without their ending.
+pub const STUDIES: [&str; 6] = ["iceperf", "l4re", "rwth", "s-core", "signals", "sodev"];
 
 /// What the runs of `dyno run --against` compare with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +70,8 @@ pub struct Plan {
     pub suite: String,
     /// One line on what the suite answers.
     pub title: String,
-    /// The table that shows it best.
-    pub table: TableKind,
+    /// The table that shows it best: [`STACKS`], or one of [`STUDIES`].
+    pub table: String,
     /// The seed of every random choice: trial order, Poisson gaps.
     pub seed: u64,
     /// Where it runs.

@@ -1,6 +1,7 @@
 //! What a probe measures: the ground that stacks stand on. A probe has no channel and no stack; each kind has its
 //! own few options, declared here once for whoever plans, runs and shows them.
 
+use crate::factor::kebab_text;
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,33 +23,7 @@ macro_rules! choice {
             $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
         }
 
-        impl $name {
-            /// Every choice, the default first.
-            pub const ALL: &'static [$name] = &[$($name::$variant),+];
-            /// The name in files.
-            pub const fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $text),+ }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnitError;
-            fn from_str(text: &str) -> Result<Self, UnitError> {
-                let found = $name::ALL.iter().copied().find(|c| c.as_str() == text);
-                found.ok_or_else(|| UnitError {
-                    what: $what,
-                    found: text.to_owned(),
-                    reason: "there is none of that name".into(),
-                    example: concat!($("`", $text, "` "),+),
-                })
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
+        kebab_text!($name, $what, { $($variant => $text),+ });
     };
 }
 

@@ -69,7 +69,7 @@ impl From<About> for Study {
             title: &source.title,
             authors: &source.authors,
             institutions: &source.institutions,
-            year: source.year,
+            year: source.year.unwrap_or_default(),
             place: &source.place,
             testbed: &source.testbed,
             flaws: about.flaws.iter().map(flaw).collect(),
@@ -88,8 +88,8 @@ impl Cited {
     /// The published figures beside the experiments of one run.
     pub(crate) fn beside(&mut self, summary: &Summary) -> Vec<Published> {
         let mut all = Vec::new();
-        for (experiment, e) in summary.experiments.iter().enumerate() {
-            for figure in published::beside(e) {
+        for (experiment, figures) in dyno_report::study::beside(summary).into_iter().enumerate() {
+            for figure in figures {
                 all.push(Published {
                     experiment,
                     metric: figure.metric.as_str(),

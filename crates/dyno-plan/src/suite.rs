@@ -11,13 +11,13 @@ use crate::quantity::{At, name, one};
 use crate::settings::{self, Form, Settings, check_workload};
 use crate::spec::{ExperimentSpec, StackChoice, refuse_idle, refuse_set};
 use dyno_model::WorkloadKind;
-use dyno_model::plan::TableKind;
+use dyno_model::plan::{STACKS, STUDIES};
 use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, unknown_key};
 
 /// A suite as written, with `--set` in its place.
 pub(crate) struct Suite {
     pub(crate) title: String,
-    pub(crate) table: TableKind,
+    pub(crate) table: String,
     pub(crate) defaults: Settings,
     /// From `--set`: wins over everything else.
     pub(crate) overrides: Settings,
@@ -85,26 +85,21 @@ pub(crate) fn read(
     }
     Some(Suite {
         title,
-        table: table_kind(&table, studies, problems),
+        table: shown_by(&table, studies, problems),
         defaults,
         overrides: settings,
         experiments,
     })
 }
 
-fn table_kind(table: &Table, studies: &Texts, problems: &mut Problems) -> TableKind {
-    let Some(node) = table.get("table") else {
-        return TableKind::default();
-    };
-    match node.text("`table`", problems) {
-        Some("stacks") | None => TableKind::Stacks,
-        Some("iceperf") => TableKind::Iceperf,
-        Some("rwth") => TableKind::Rwth,
-        Some("l4re") => TableKind::L4re,
-        Some("s-core") => TableKind::SCore,
-        Some("signals") => TableKind::Signals,
-        Some("sodev") => TableKind::Sodev,
-        Some(path) if is_study(path) => {
+/// The word of the table that shows the suite; a study of its own is no word.
+fn shown_by(table: &Table, studies: &Texts, problems: &mut Problems) -> String {
+    let node = table.get("table");
+    let text = node.and_then(|node| Some((node, node.text("`table`", problems)?)));
+    match text {
+        Some((_, word)) if STUDIES.contains(&word) => return word.to_owned(),
+        None | Some((_, STACKS)) => {}
+        Some((node, path)) if is_study(path) => {
             if !studies.contains_key(path) {
                 problems.push(
                     Problem::at(&node.at, format!("there is no study file {path}"))
@@ -112,12 +107,9 @@ fn table_kind(table: &Table, studies: &Texts, problems: &mut Problems) -> TableK
                         .help("the path is relative to the folder of the suite's file"),
                 );
             }
-            TableKind::Stacks
         }
-        Some(other) => {
-            let tables = [
-                "stacks", "iceperf", "rwth", "l4re", "s-core", "signals", "sodev",
-            ];
+        Some((node, other)) => {
+            let tables = [STACKS].into_iter().chain(STUDIES);
             let help = dyno_toml::suggest::instead(other, "tables", tables);
             problems.push(
                 Problem::at(&node.at, format!("there is no table {other:?}"))
@@ -126,9 +118,9 @@ fn table_kind(table: &Table, studies: &Texts, problems: &mut Problems) -> TableK
                         "{help}, or the path of a study file, which ends with .toml"
                     )),
             );
-            TableKind::Stacks
         }
     }
+    STACKS.to_owned()
 }
 
 fn experiments(source: &Source, table: &Table, problems: &mut Problems) -> Vec<ExperimentSpec> {

@@ -67,6 +67,12 @@ impl Grid {
         self.rows.is_empty()
     }
 
+    /// Whether it needs no more than `limit` columns of a terminal.
+    pub(crate) fn fits(&self, limit: Option<usize>) -> bool {
+        let lines = self.lines(None, false);
+        limit.is_none_or(|limit| lines.iter().all(|line| width(line) <= limit))
+    }
+
     /// The table's lines; of a table that is wider than `limit` several below each other.
     pub(crate) fn lines(&self, limit: Option<usize>, markdown: bool) -> Vec<String> {
         let mut cells: Vec<Vec<String>> = self
@@ -87,7 +93,7 @@ impl Grid {
         let mut widths: Vec<usize> = (0..self.head.len())
             .map(|i| column_width(&cells, i))
             .collect();
-        if let Some(limit) = limit {
+        if let Some(limit) = limit.filter(|_| self.labels > 0) {
             let widest = widths.iter().skip(self.labels).max().copied().unwrap_or(0);
             let others: usize = widths[1..self.labels].iter().map(|w| w + 3).sum();
             let room = limit.saturating_sub(others + widest + 7).max(LEAST_LABEL);

@@ -31,11 +31,9 @@ mod flows;
 mod format;
 mod grid;
 mod host;
-mod iceperf;
 mod in_copies;
 mod json;
 mod junit;
-mod l4re;
 mod law;
 mod layout;
 mod legend;
@@ -50,7 +48,6 @@ mod page;
 mod precision;
 pub mod published;
 mod remark;
-mod rwth;
 mod scaling;
 mod settings;
 mod spark;
@@ -96,7 +93,6 @@ pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 pub use when::utc;
 
-use dyno_model::plan::TableKind;
 use study::Study;
 use view::Kind;
 
@@ -113,24 +109,21 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
     let stacks =
         |keep: &dyn Fn(&ExperimentSummary) -> bool| stacks(summary, keep, options, markdown);
     // A suite that asks for a table and has no row for it gets the one of stacks.
-    let with_table = |shows: &dyn Fn(&ExperimentSummary) -> bool, text: &dyn Fn() -> String| {
-        if !summary.experiments.iter().any(shows) {
+    let of_study = |study: &Study| {
+        let shown = study::shown(study, summary);
+        let is_shown = |e: &ExperimentSummary| shown.contains(&e.experiment.id);
+        if !summary.experiments.iter().any(is_shown) {
             return stacks(&|_| true);
         }
-        let mut text = text();
-        if !summary.experiments.iter().all(shows) {
+        let mut text = study::render(study, summary, options, markdown);
+        if !summary.experiments.iter().all(is_shown) {
             text.push('\n');
-            text.push_str(&stacks(&|e| !shows(e)));
+            text.push_str(&stacks(&|e| !is_shown(e)));
         }
         text
     };
-    let of_study = |study: &Study| {
-        with_table(&|e| study.has_row(summary, e), &|| {
-            study::render(study, summary, options.width, markdown)
-        })
-    };
-    let text = match (&summary.run.study, summary.run.table) {
-        (Some(own), _) => match study::of_text(&own.path, &own.text) {
+    let text = match &summary.run.study {
+        Some(own) => match study::of_text(&own.path, &own.text) {
             Ok(study) => of_study(&study),
             Err(mistakes) => format!(
                 "The tables of the study {} cannot be shown: {mistakes}. It was written for another version of Dyno; the table of stacks follows.\n\n{}",
@@ -138,17 +131,7 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
                 stacks(&|_| true)
             ),
         },
-        (None, TableKind::Stacks) => stacks(&|_| true),
-        (None, TableKind::Iceperf) => with_table(&iceperf::shows, &|| {
-            iceperf::render(summary, options, markdown)
-        }),
-        (None, TableKind::Rwth) => with_table(&rwth::shows, &|| {
-            rwth::render(summary, options.width, markdown)
-        }),
-        (None, TableKind::L4re) => with_table(&l4re::shows, &|| {
-            l4re::render(summary, options.width, markdown)
-        }),
-        (None, table) => match study::built_in(table) {
+        None => match study::built_in().get(summary.run.table.as_str()) {
             Some(study) => of_study(study),
             None => stacks(&|_| true),
         },

@@ -38,26 +38,58 @@ impl Page {
         }
     }
 
-    fn title(&mut self, title: &str) {
+    fn title(&mut self, title: &str, banner: bool) {
         self.lines.blank();
-        match self.markdown {
-            true => {
+        match (self.markdown, banner) {
+            (true, _) => {
                 self.lines.add(&format!("### {}", escape(title)), 0);
                 self.lines.blank();
             }
-            false => self.lines.add(&format!("{title}:"), 2),
+            (false, true) => self.lines.add(&format!("****** {title} ********"), 7),
+            (false, false) => self.lines.add(&format!("{title}:"), 2),
         }
     }
 
-    /// A titled table; nothing where it has no rows.
-    pub(crate) fn part(&mut self, title: &str, grid: &Grid) {
+    /// A titled table with paragraphs above and below it; nothing where it has no rows.
+    pub(crate) fn part(
+        &mut self,
+        title: &str,
+        banner: bool,
+        [above, below]: &[Vec<String>; 2],
+        grid: &Grid,
+    ) {
         if grid.is_empty() {
             return;
         }
-        self.title(title);
+        self.title(title, banner);
+        if !self.markdown && !above.is_empty() {
+            self.lines.blank();
+        }
+        for text in above {
+            // A heading stays one.
+            match self.markdown && !text.starts_with('#') {
+                true => self.lines.add(&escape(text), 0),
+                false => self.lines.add(text, 0),
+            }
+            if self.markdown {
+                self.lines.blank();
+            }
+        }
+        if !self.markdown && !above.is_empty() {
+            self.lines.blank();
+        }
         for line in grid.lines(self.lines.width, self.markdown) {
             self.lines.text.push_str(&line);
             self.lines.text.push('\n');
+        }
+        if !below.is_empty() {
+            self.lines.blank();
+        }
+        for text in below {
+            match self.markdown {
+                true => self.lines.add(&escape(text), 0),
+                false => self.lines.add(text, 2),
+            }
         }
     }
 
@@ -75,7 +107,7 @@ impl Page {
         if items.is_empty() {
             return;
         }
-        self.title(title);
+        self.title(title, false);
         for item in items {
             match self.markdown {
                 true => self

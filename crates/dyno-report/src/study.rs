@@ -6,48 +6,60 @@
 mod expr;
 mod model;
 mod names;
+mod ranking;
 mod read;
 mod rows;
 mod scope;
 mod show;
 
 pub use model::Study;
-pub(crate) use show::render;
+use show::figures;
+pub(crate) use show::{render, shown};
 
-use dyno_model::plan::TableKind;
+use crate::published::PublishedFigure;
+use crate::summary::Summary;
+use dyno_model::plan::STUDIES;
 use dyno_toml::Mistakes;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The studies that are built in: the table that shows each, its file and its text.
-const BUILT_IN: [(TableKind, &str, &str); 3] = [
-    (
-        TableKind::SCore,
-        "studies/s-core.toml",
-        include_str!("../../../studies/s-core.toml"),
-    ),
-    (
-        TableKind::Signals,
-        "studies/signals.toml",
-        include_str!("../../../studies/signals.toml"),
-    ),
-    (
-        TableKind::Sodev,
-        "studies/sodev.toml",
-        include_str!("../../../studies/sodev.toml"),
-    ),
-];
+/// Texts of files of `studies/`.
+macro_rules! built_in {
+    ($($name:literal),+) => {
+        [$((
+            $name,
+            concat!("studies/", $name, ".toml"),
+            include_str!(concat!("../../../studies/", $name, ".toml")),
+        )),+]
+    };
+}
 
-/// The study whose table it is, where that is data.
-pub(crate) fn built_in(table: TableKind) -> Option<&'static Study> {
-    static ALL: LazyLock<Vec<(TableKind, Study)>> = LazyLock::new(|| {
-        let read = |(table, path, text): (TableKind, &str, &str)| {
+/// The studies that are built in: the word of each, its file and its text.
+const BUILT_IN: [(&str, &str, &str); STUDIES.len()] =
+    built_in!["iceperf", "l4re", "rwth", "s-core", "signals", "sodev"];
+
+/// The built-in studies by their words.
+pub(crate) fn built_in() -> &'static BTreeMap<&'static str, Study> {
+    static ALL: LazyLock<BTreeMap<&'static str, Study>> = LazyLock::new(|| {
+        let read = |(word, path, text)| {
             let study = of_text(path, text).expect("a test reads every built-in study");
-            (table, study)
+            (word, study)
         };
         BUILT_IN.into_iter().map(read).collect()
     });
-    let found = ALL.iter().find(|(known, _)| *known == table);
-    found.map(|(_, study)| study)
+    &ALL
+}
+
+/// The times that were published for what each experiment of the run measures; most have none. L4Re's page has ticks of counters
+/// whose rates it does not say, and none of them is a time.
+pub fn beside(summary: &Summary) -> Vec<Vec<PublishedFigure>> {
+    let mut all = vec![Vec::new(); summary.experiments.len()];
+    for study in built_in().values() {
+        for (all, own) in all.iter_mut().zip(figures(study, summary)) {
+            all.extend(own);
+        }
+    }
+    all
 }
 
 /// A study from the text of a file; `path` stands in messages.
@@ -64,6 +76,7 @@ mod tests {
 
     #[test]
     fn built_in_studies_have_no_mistake() {
+        assert_eq!(BUILT_IN.map(|(word, ..)| word), STUDIES);
         for (_, path, text) in BUILT_IN {
             if let Err(mistakes) = of_text(path, text) {
                 let all: Vec<String> = mistakes

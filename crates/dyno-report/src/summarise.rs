@@ -107,7 +107,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
             title: plan.title.clone(),
             testbed: plan.testbed.name.clone(),
             has_rated_links: plan.testbed.hosts.iter().any(|h| h.link.is_some()),
-            table: plan.table,
+            table: plan.table.clone(),
             study: run.manifest.origin.as_ref().and_then(|o| o.study.clone()),
             hosts: plan.testbed.hosts.iter().map(|h| h.name.clone()).collect(),
             guests: plan

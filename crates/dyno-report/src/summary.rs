@@ -29,7 +29,7 @@ use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, 
 use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
-use dyno_model::plan::{More, Refusal, TableKind};
+use dyno_model::plan::{More, Refusal};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
@@ -125,7 +125,7 @@ pub struct RunSummary {
     /// A host of the testbed has a link whose rate is known.
     pub has_rated_links: bool,
     /// The table that shows the suite best.
-    pub table: TableKind,
+    pub table: String,
     /// The study that shows it, where the suite has one of its own.
     pub study: Option<dyno_model::origin::Text>,
     /// The hosts of the testbed by their names.

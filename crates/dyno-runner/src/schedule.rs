@@ -283,7 +283,7 @@ fn compared(new: &State, base: &State, q: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_model::plan::{Host, Reach, TableKind, Testbed};
+    use dyno_model::plan::{Host, Reach, Testbed};
     use dyno_model::{Against, Distribution, Nanos, PayloadSize, Shard, Workload};
 
     fn experiment(id: u32, base: Option<u32>) -> Experiment {
@@ -303,7 +303,7 @@ mod tests {
         Plan {
             suite: "x".into(),
             title: "x".into(),
-            table: TableKind::Stacks,
+            table: "stacks".into(),
             seed: 7,
             testbed: Testbed {
                 name: "local".into(),

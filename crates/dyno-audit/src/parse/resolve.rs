@@ -1,21 +1,22 @@
 //! From cells and what their table says of them to figures.
 
 use super::cell::{self, Number};
-use super::file::{ColumnFile, Keys, MethodFile, PartFile, TableFile};
-use super::{StatementError, Text, inherited};
+use super::inherited;
 use crate::statement::{
     Bound, Dimension, Figure, Layout, Method, Of, Place, Quantity, Statements, Statistic, Unit,
 };
+use dyno_report::published::statement::{
+    ColumnFile, Keys, MethodFile, PartFile, StatementError, TableFile, Text,
+};
 use std::collections::BTreeMap;
-use toml::Spanned;
 
 /// A table whose rows are pasted.
 pub(super) fn table(
     statements: &mut Statements,
     table: &TableFile,
-    rows: &Spanned<String>,
     at: &Text,
 ) -> Result<(), StatementError> {
+    let rows = &table.rows;
     let mut layout = Layout {
         id: table.id.get_ref().clone(),
         place: table.place.clone(),

@@ -2,7 +2,6 @@
 
 use crate::common::{Builder, summary};
 use dyno_audit::{Beside, Cell, Options, Statements, Verdict};
-use dyno_model::plan::TableKind;
 use dyno_model::{Metric, TrialRecord, Wait, Workload};
 
 /// A statement file of one row; `columns` are of its table, and `nearest` says more of what comes nearest.
@@ -20,7 +19,7 @@ const MEAN: &str = "{ id = \"v\", quantity = \"latency\", unit = \"us\", statist
 /// One cell of the statements, and what stands beside its figures in a run that `fill` makes of it.
 fn beside(statements: &Statements, fill: impl FnOnce(&mut Builder, &Cell)) -> Vec<Beside> {
     let (cells, mut all) = statements.cells("x");
-    let mut b = Builder::new("audit", "x", TableKind::Stacks);
+    let mut b = Builder::new("audit", "x", "stacks");
     if let [cell] = cells.as_slice() {
         fill(&mut b, cell);
         all.extend(statements.beside(cell, &summary(&b.build())));

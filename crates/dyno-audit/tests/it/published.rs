@@ -318,7 +318,7 @@ fn both_readers_read_every_file() {
             .source;
         if let Some(study) = studies.iter().find(|s| format!("{}.toml", s.key) == name) {
             assert_eq!(study.source.title, source.title, "{name}");
-            assert_eq!(Some(study.source.year), source.year, "{name}");
+            assert_eq!(study.source.year, source.year, "{name}");
             in_both.insert(study.key);
         }
     }

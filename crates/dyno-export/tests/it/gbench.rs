@@ -230,7 +230,7 @@ fn a_trial_without_costs_stands_apart() {
 #[test]
 fn how_long_an_echo_sleeps_is_named_in_every_run_where_it_does() {
     let name = |poll: Option<u64>| {
-        let mut b = crate::common::Builder::new("one", "", dyno_model::plan::TableKind::Stacks);
+        let mut b = crate::common::Builder::new("one", "", "stacks");
         let id = b.experiment("pipe", |e| e.echo_poll = poll.map(dyno_model::Nanos));
         b.trials(id, &[(Metric::Rtt, 1_000.0, 100, 0)]);
         let document = document(&Shown::of(b.build()));
@@ -261,7 +261,7 @@ fn experiments_that_differ_in_little_have_different_names() {
     assert_eq!(unique.len(), names.len());
 
     // Equal in all but where they run, and in nothing at all.
-    let mut b = crate::common::Builder::new("twins", "", dyno_model::plan::TableKind::Stacks);
+    let mut b = crate::common::Builder::new("twins", "", "stacks");
     for cpus in [vec![0, 1], vec![0, 0], vec![0, 0]] {
         let id = b.experiment("pipe", |e| e.cpus = cpus);
         b.trials(id, &[(Metric::Rtt, 1_000.0, 100, 0)]);

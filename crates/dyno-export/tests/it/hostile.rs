@@ -6,7 +6,6 @@ use crate::runs::Shown;
 use crate::{hdr, junit, openmetrics};
 use dyno_kit::python::{compare_script, python, read, run};
 use dyno_model::Metric;
-use dyno_model::plan::TableKind;
 use dyno_model::record::FailureKind;
 use dyno_report::{Format, RenderOptions, render};
 use serde_json::Value;
@@ -31,7 +30,7 @@ fn names() -> Vec<String> {
 
 /// A run with each name as stack and as experiment, and all of them as suite.
 fn shown() -> Shown {
-    let mut b = Builder::new(&suite(), "<title>", TableKind::Stacks);
+    let mut b = Builder::new(&suite(), "<title>", "stacks");
     for name in names() {
         let id = b.experiment(&name, |e| e.name = name.clone());
         b.trials(id, &[(Metric::Rtt, 12_300.0, 1_000, 0)]);

@@ -4,7 +4,6 @@
 use crate::common::Builder;
 use crate::runs::Shown;
 use dyno_model::Metric;
-use dyno_model::plan::TableKind;
 use dyno_model::record::{Environment, FailureKind};
 use serde_json::Value;
 
@@ -20,7 +19,7 @@ fn machine_of(id: u64) -> (&'static str, &'static str, &'static str) {
 }
 
 fn merged() -> Shown {
-    let mut b = Builder::new("two", "two machines", TableKind::Stacks);
+    let mut b = Builder::new("two", "two machines", "stacks");
     for stack in ["floor-futex", "pipe", "tcp"] {
         for (host, ..) in MACHINES {
             let id = b.experiment(stack, |e| e.machine = Some(host.into()));

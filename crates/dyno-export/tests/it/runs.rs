@@ -1,7 +1,7 @@
 //! Runs to export, and what Dyno itself shows of them.
 
 use crate::common::{Builder, summary};
-use dyno_model::plan::{Refusal, TableKind};
+use dyno_model::plan::Refusal;
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Access, Arrivals, Metric, Nanos, PayloadSize, RateHz, Workload};
 use dyno_report::{Format, RenderOptions, Summary, render};
@@ -36,7 +36,7 @@ pub(crate) fn full() -> Shown {
 
 /// The same with latencies this many times as large.
 pub(crate) fn run(slower: f64) -> Run {
-    let mut b = Builder::new("full", "what exports hold", TableKind::Stacks);
+    let mut b = Builder::new("full", "what exports hold", "stacks");
     let floor = b.experiment("floor-futex", |e| e.added = true);
     b.trials(floor, &[(Metric::Rtt, 6_900.0, 3_000, 0)]);
     let plain = b.experiment("uds-stream", |e| e.floor = Some(floor));

@@ -2,7 +2,7 @@
 
 use dyno_kit::runs as builder;
 use dyno_model::origin::{PROGRAM, Text};
-use dyno_model::plan::{Plan, Stack, TableKind};
+use dyno_model::plan::{Plan, Stack};
 use dyno_model::record::{ClockFacts, Cost, FailureKind, Outcome, Run, RunManifest, Throughput};
 use dyno_model::*;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(crate) struct Builder(builder::Builder);
 impl Builder {
     /// A run of the suite `quick` that started `day` days after a fixed one.
     pub(crate) fn new(day: u64) -> Self {
-        let mut built = builder::Builder::new("quick", "every stack", TableKind::Stacks);
+        let mut built = builder::Builder::new("quick", "every stack", "stacks");
         let manifest = &mut built.run.manifest;
         manifest.id = format!("quick-{day:03}");
         manifest.started_unix_ms += day * DAY;

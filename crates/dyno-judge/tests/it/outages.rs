@@ -3,12 +3,11 @@
 use dyno_judge::{CheckOptions, CompareOptions, Figure, Finding, Limits, Status, check, compare};
 use dyno_kit::runs::Builder;
 use dyno_kit::runs::outages::{add_outage, end, outages, unplugged};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 
 /// Twenty trials of one stack; those in `deaf` never recover.
 fn run(deaf: &[u32]) -> Run {
-    let mut b = Builder::new("outage", "one stack", TableKind::Stacks);
+    let mut b = Builder::new("outage", "one stack", "stacks");
     let id = b.experiment("zenoh", |e| {
         unplugged(e);
         e.trials = 20;

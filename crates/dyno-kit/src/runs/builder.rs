@@ -2,7 +2,7 @@
 //! seeded generator, so that every table is the same on every machine.
 
 use base64::Engine as _;
-use dyno_model::plan::{Extent, Host, Plan, Reach, Stack, TableKind, Testbed};
+use dyno_model::plan::{Extent, Host, Plan, Reach, Stack, Testbed};
 use dyno_model::record::{
     ClockFacts, Cost, Environment, FailureKind, HdrText, Outcome, ProcessCost, Run, RunManifest,
     Throughput,
@@ -97,7 +97,7 @@ pub struct Builder {
 
 impl Builder {
     /// A run of that suite on one machine, without experiments.
-    pub fn new(suite: &str, title: &str, table: TableKind) -> Builder {
+    pub fn new(suite: &str, title: &str, table: &str) -> Builder {
         let host = Host {
             name: "here".into(),
             reach: Reach::Local,
@@ -108,7 +108,7 @@ impl Builder {
         let plan = Plan {
             suite: suite.into(),
             title: title.into(),
-            table,
+            table: table.into(),
             seed: 7,
             testbed: Testbed {
                 name: "local".into(),

@@ -3,7 +3,6 @@
 use super::builder::{Builder, empty_histogram, encode};
 use dyno_model::Metric::Rtt;
 use dyno_model::cause::{BareShare, Disturbance};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_model::*;
 
@@ -60,7 +59,7 @@ pub fn place(trial: &mut TrialRecord, by_block: &[(u32, u32)]) {
 }
 
 fn builder(title: &str, precision: f64) -> Builder {
-    let mut b = Builder::new("held", title, TableKind::Stacks);
+    let mut b = Builder::new("held", title, "stacks");
     let plan = b.plan();
     plan.repeats = 2;
     plan.precision = Some(Precision {

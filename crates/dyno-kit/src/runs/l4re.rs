@@ -1,7 +1,6 @@
 //! A run of a suite like `l4re`: some of its cells, alone and at once, one without trials.
 
 use super::builder::Builder;
-use dyno_model::plan::TableKind;
 use dyno_model::probe::{Call, HandOver, Probe, Sides};
 use dyno_model::record::{CopyRecord, Run};
 use dyno_model::*;
@@ -41,7 +40,7 @@ fn add(b: &mut Builder, name: &str, probe: Probe, each: u32, copies: u32, ns: f6
 
 /// The run.
 pub fn l4re() -> Run {
-    let mut b = Builder::new("l4re", "L4Re's study", TableKind::L4re);
+    let mut b = Builder::new("l4re", "L4Re's study", "l4re");
     let by = |by| (switch(by, Sides::Threads), switch(by, Sides::Processes));
     let (intra, inter) = by(HandOver::Futex);
     for (name, probe, ns) in [("intra", intra, 2_000.0), ("inter", inter, 2_600.0)] {

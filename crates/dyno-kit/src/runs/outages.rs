@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use dyno_model::fault::{DetectedBy, Detection, FaultKind, Target};
-use dyno_model::plan::{TableKind, Timeout, TimeoutBy};
+use dyno_model::plan::{Timeout, TimeoutBy};
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::*;
 
@@ -138,11 +138,7 @@ pub fn add_recovering(b: &mut Builder, stack: &str) -> ExperimentId {
 
 /// Recovers in all trials; stays deaf in one of twenty; half deaf in one of twenty with two receivers; one trial fails.
 pub fn outages() -> Run {
-    let mut b = Builder::new(
-        "outage",
-        "what happens when something breaks",
-        TableKind::Stacks,
-    );
+    let mut b = Builder::new("outage", "what happens when something breaks", "stacks");
     add_recovering(&mut b, "cyclonedds");
     b.stack("cyclonedds", false).timeouts = vec![Timeout {
         name: "lease".into(),

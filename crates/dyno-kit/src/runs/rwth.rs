@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use dyno_model::Metric::{FirstDelivery, FirstMessage, Match, Open, Response, Service};
-use dyno_model::plan::{Extent, Refusal, TableKind};
+use dyno_model::plan::{Extent, Refusal};
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::*;
 
@@ -50,7 +50,7 @@ fn add(
 
 /// The run.
 pub fn rwth() -> Run {
-    let mut b = Builder::new("rwth", "RWTH's comparison", TableKind::Rwth);
+    let mut b = Builder::new("rwth", "RWTH's comparison", "rwth");
     let imu = |at: &str| of("imu", 200.0, 1_000, at);
     let camera = |at: &str| of("camera", 50.0, 4_000_000, at);
     for (stack, at, ms) in [

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use dyno_model::machine::{Accelerator, Machine};
-use dyno_model::plan::{Host, Reach, Refusal, TableKind};
+use dyno_model::plan::{Host, Reach, Refusal};
 use dyno_model::probe::{Alarm, HandOver, Probe, Sides};
 use dyno_model::record::{CopyRecord, MemoryUse, ProcessCost, Run};
 use dyno_model::*;
@@ -107,7 +107,7 @@ fn shares(b: &mut Builder, name: &str, on_host: usize) {
 
 /// All tables but those of what cannot be measured.
 pub fn sodev() -> Run {
-    let mut b = Builder::new("sodev", "across the border", TableKind::Sodev);
+    let mut b = Builder::new("sodev", "across the border", "sodev");
     b.plan().testbed.name = "vm".into();
     b.plan().testbed.hosts = hosts();
     b.run.manifest.environment.emulated = Some("guest by QEMU's TCG".into());

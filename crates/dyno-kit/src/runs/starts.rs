@@ -1,7 +1,6 @@
 //! Runs of fresh starts.
 
 use super::builder::Builder;
-use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Experiment, Extent, Metric, Nanos, Workload};
 
@@ -38,7 +37,7 @@ pub fn add_starts(b: &mut Builder, stack: &str, number: u32, match_ms: f64) {
 
 /// Two stacks with forty starts, one with ten, and one that never starts.
 pub fn starts() -> Run {
-    let mut b = Builder::new("first-message", "fresh starts", TableKind::Stacks);
+    let mut b = Builder::new("first-message", "fresh starts", "stacks");
     add_starts(&mut b, "vsomeip", 40, 120.0);
     add_starts(&mut b, "tcp", 40, 0.3);
     add_starts(&mut b, "zenoh-tcp", 10, 8.0);

@@ -3,13 +3,13 @@
 use crate::common::{self, Builder, held};
 use crate::{document, fixture, fixtures};
 use dyno_model::Metric::{Response, Rtt, Service};
-use dyno_model::plan::{Extent, TableKind};
+use dyno_model::plan::Extent;
 use dyno_model::record::{FailureKind, Run};
 use dyno_model::{Experiment, ExperimentId, Nanos, RateHz, Wait, Workload};
 use dyno_page::Answer;
 
 fn builder() -> Builder {
-    Builder::new("test", "what is said", TableKind::Stacks)
+    Builder::new("test", "what is said", "stacks")
 }
 
 fn answers(run: &Run) -> Vec<Answer> {

@@ -3,11 +3,10 @@
 use crate::common::{self, Builder, summary};
 use dyno_model::Metric::Rtt;
 use dyno_model::Wait;
-use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, Run};
 
 fn builder() -> Builder {
-    Builder::new("test", "what is said", TableKind::Stacks)
+    Builder::new("test", "what is said", "stacks")
 }
 
 fn lines(run: &Run, width: Option<usize>, bars: bool) -> Vec<String> {

@@ -4,7 +4,6 @@ use crate::common::{self, Builder, rwth};
 use crate::{data, document, fixture, fixtures, options, source};
 use dyno_model::Metric::{Response, Rtt, Service};
 use dyno_model::PayloadSize;
-use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, Run};
 use dyno_page::{Document, Options, Source, Step};
 use dyno_report::{Format, RenderOptions, SummaryOptions, summarise};
@@ -97,7 +96,7 @@ fn curves_ascend_between_the_ends_and_agree_with_the_quantiles() {
 
 #[test]
 fn failed_and_disturbed_trials_say_why() {
-    let mut b = Builder::new("test", "", TableKind::Stacks);
+    let mut b = Builder::new("test", "", "stacks");
     let id = b.experiment("pipe", |_| {});
     b.trials(id, &[(Rtt, 5_000.0, 1_000, 0)]);
     b.failed(id, FailureKind::Hang, "open", "no peer", &[]);
@@ -278,7 +277,7 @@ fn each_step_is_told() {
 
 /// A hundred and fifty experiments with five trials of twenty blocks each.
 fn large() -> Run {
-    let mut b = Builder::new("large", "as large as a suite gets", TableKind::Stacks);
+    let mut b = Builder::new("large", "as large as a suite gets", "stacks");
     let blocks: Vec<f64> = (0..20).map(|i| 5_000.0 + 70.0 * f64::from(i)).collect();
     // Always the same one: it is as long as others, and drawing takes its time.
     let drawn = common::distribution_of_blocks(&blocks, 4_000, 0, 1);

@@ -5,7 +5,7 @@ use crate::html::{all, one, text};
 use crate::{options, source};
 use dyno_model::AdapterDescription;
 use dyno_model::Metric::Rtt;
-use dyno_model::plan::{Refusal, TableKind};
+use dyno_model::plan::Refusal;
 use dyno_model::record::{FailureKind, Run};
 use dyno_page::{Document, Source, render};
 use dyno_report::clean;
@@ -39,7 +39,7 @@ fn names() -> Vec<String> {
 
 /// A run in which whatever can be named has that name.
 fn run(name: &str) -> Run {
-    let mut b = Builder::new(name, name, TableKind::Stacks);
+    let mut b = Builder::new(name, name, "stacks");
     let floor = b.experiment("floor-futex", |e| e.name = name.into());
     b.trials(floor, &[(Rtt, 5_000.0, 500, 0)]);
     let id = b.experiment(name, |e| {

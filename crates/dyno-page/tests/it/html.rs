@@ -208,7 +208,7 @@ fn the_skeleton_in_words() {
 
 #[test]
 fn a_stack_keeps_no_requirement_that_was_not_measured_on_it() {
-    let mut b = common::Builder::new("test", "what is kept", dyno_model::plan::TableKind::Stacks);
+    let mut b = common::Builder::new("test", "what is kept", "stacks");
     for (stack, names) in [("part", &["near"][..]), ("whole", &["near", "far"][..])] {
         for name in names {
             let id = b.experiment(stack, |e| e.name = (*name).into());

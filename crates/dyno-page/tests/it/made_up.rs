@@ -6,7 +6,6 @@ use dyno_export::{gbench, junit, openmetrics};
 use dyno_judge::{CompareOptions, compare};
 use dyno_model::Metric;
 use dyno_model::factors::{BetweenRuns, Factor, Of, with_made_up};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Format, RenderOptions, conditions, render};
 
@@ -33,7 +32,7 @@ static NAMED: Factor = Factor {
 
 /// Of one experiment for each of these values.
 fn run(values: &[u32]) -> Run {
-    let mut b = Builder::new("made-up", "one more factor", TableKind::Stacks);
+    let mut b = Builder::new("made-up", "one more factor", "stacks");
     for value in values {
         let id = b.experiment("uds-stream", |e| e.raw_samples = *value);
         b.trials(id, &[(Metric::Rtt, 12_300.0, 4_000, 0)]);

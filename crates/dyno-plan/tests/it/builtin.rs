@@ -1,7 +1,7 @@
 //! The suites, stacks and testbeds that come with Dyno.
 
 use crate::common::{adapters, facts, request};
-use dyno_model::plan::{Extent, Reach, TableKind};
+use dyno_model::plan::{Extent, Reach};
 use dyno_model::probe::GROUND;
 use dyno_model::{OptionKind, Placement, Plan, Wait, WorkloadKind};
 use dyno_plan::{Catalog, plan};
@@ -317,7 +317,7 @@ fn rwth(set: &[(&str, &str)], testbed: &str) -> Plan {
 #[test]
 fn rwth_on_one_host_is_the_papers_c() {
     let plan = rwth(&[], "one");
-    assert_eq!(plan.table, TableKind::Rwth);
+    assert_eq!(plan.table, "rwth");
     let own = || plan.experiments.iter().filter(|e| !e.added);
     assert!(own().all(|e| e.placement == Placement::Process && e.cpus.is_empty()));
     for (name, cells) in [

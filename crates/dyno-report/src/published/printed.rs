@@ -1,119 +1,149 @@
-//! Figures that stand in plain tables: of S-CORE's study of its gateway, and of AGL SoDeV's document. Rows are those that
-//! `dyno audit` reads as well.
+//! Figures that others published, in plain tables. Rows are those that `dyno audit` reads as well.
 
-use super::source::{Flaw, PublishedError};
+use super::source::{Flaw, Source};
+use super::statement::{ColumnFile, StatementError, StatementFile, TableFile};
 use dyno_toml::suggest;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The study's tables, and what is known to be wrong with them.
+/// The tables of a publication, and what is known to be wrong with them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PrintedTables {
-    /// Its title.
-    pub title: String,
-    /// Which version of it.
-    pub place: String,
+    /// The name of its file; empty where it has none.
+    pub key: String,
+    /// Where they come from.
+    pub source: Source,
     /// Known errors and open questions.
     pub flaws: Vec<Flaw>,
-    /// The rows of each table by its name in the file, as cells without marks of emphasis.
-    tables: BTreeMap<String, Vec<Vec<String>>>,
+    /// By their names in the file.
+    tables: BTreeMap<String, Printed>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    source: SourceFile,
-    #[serde(rename = "flaw")]
-    flaws: Vec<Flaw>,
-    #[serde(rename = "table")]
-    tables: Vec<TableFile>,
-    // What `dyno audit` reads of the same file.
-    #[serde(default, rename = "text")]
-    _texts: IgnoredAny,
-    #[serde(default, rename = "relation")]
-    _relations: IgnoredAny,
-    #[serde(default, rename = "nearest")]
-    _nearest: IgnoredAny,
-    #[serde(default, rename = "requirement")]
-    _requirements: IgnoredAny,
-    #[serde(default, rename = "log")]
-    _logs: IgnoredAny,
+/// A table as it is printed.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Printed {
+    /// The titles of its columns; empty where they have none.
+    titles: Vec<String>,
+    rows: Vec<PrintedRow>,
 }
 
-#[derive(Deserialize)]
-struct SourceFile {
-    title: String,
-    #[serde(rename = "where")]
-    place: String,
+/// A row of a published table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrintedRow {
+    /// What it may be called: its first cell, all of its labels, and its `id` in the file, as far as it has them.
+    pub names: Vec<String>,
+    /// Its cells without marks of emphasis and references to notes; the first is its label.
+    pub cells: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct TableFile {
-    id: String,
-    #[serde(default)]
-    rows: String,
+impl From<&TableFile> for Printed {
+    fn from(file: &TableFile) -> Printed {
+        let plain = |cell: &str| {
+            let cell = cell.split(" [#").next().unwrap_or(cell);
+            cell.replace("**", "").trim().to_owned()
+        };
+        let row = |line: &str| {
+            let cells = line.trim().trim_matches('|').split('|').map(plain);
+            let cells: Vec<String> = cells.collect();
+            let labels = cells.iter().zip(&file.columns);
+            let labels = labels.filter(|(_, column)| column.label.is_some());
+            let labels: Vec<&str> = labels.map(|(cell, _)| cell.as_str()).collect();
+            let label = labels.join(" ");
+            let named = file.particular.iter().find(|row| {
+                let wanted = row.label.get_ref();
+                *wanted == label || labels.contains(&wanted.as_str())
+            });
+            let id = named.and_then(|row| row.id.clone());
+            let first = cells.first().cloned();
+            PrintedRow {
+                names: first.into_iter().chain([label]).chain(id).collect(),
+                cells,
+            }
+        };
+        let title = |c: &ColumnFile| {
+            [&c.title, &c.label, &c.id]
+                .into_iter()
+                .flatten()
+                .next()
+                .cloned()
+        };
+        let lines = file
+            .rows
+            .get_ref()
+            .lines()
+            .filter(|line| !line.trim().is_empty());
+        Printed {
+            titles: file
+                .columns
+                .iter()
+                .map(|c| title(c).unwrap_or_default())
+                .collect(),
+            rows: lines.map(row).collect(),
+        }
+    }
 }
+
+/// A file that is built in: its name, and its text.
+macro_rules! built_in {
+    ($($name:literal),+) => {
+        [$(($name, include_str!(concat!("../../../../published/", $name, ".toml")))),+]
+    };
+}
+
+/// Those that are built in.
+const BUILT_IN: [(&str, &str); 5] = built_in![
+    "iceperf-2020",
+    "l4re-2025",
+    "rwth-2025",
+    "s-core-2025",
+    "sodev-2025"
+];
 
 impl PrintedTables {
-    /// The names of those that are built in.
-    pub(crate) const BUILT_IN: [&'static str; 2] = ["s-core-2025", "sodev-2025"];
-
-    /// Those of that name, which are built in.
-    pub(crate) fn built_in(name: &str) -> Option<&'static PrintedTables> {
-        static ALL: LazyLock<[PrintedTables; 2]> = LazyLock::new(|| {
-            [
-                include_str!("../../../../published/s-core-2025.toml"),
-                include_str!("../../../../published/sodev-2025.toml"),
-            ]
-            .map(|text| {
-                PrintedTables::read(text).expect("the files are built in, and a test reads them")
-            })
+    /// Those that are built in, with their names.
+    pub fn built_in() -> &'static BTreeMap<&'static str, PrintedTables> {
+        static ALL: LazyLock<BTreeMap<&'static str, PrintedTables>> = LazyLock::new(|| {
+            let read = |(name, text)| {
+                let tables = PrintedTables::read(name, text);
+                (
+                    name,
+                    tables.expect("the files are built in, and a test reads them"),
+                )
+            };
+            BUILT_IN.into_iter().map(read).collect()
         });
-        let at = Self::BUILT_IN.iter().position(|known| *known == name)?;
-        ALL.get(at)
+        &ALL
     }
 
-    fn read(text: &str) -> Result<PrintedTables, PublishedError> {
-        let file: File = toml::from_str(text).map_err(|e| PublishedError::Syntax(e.to_string()))?;
-        let cells = |line: &str| -> Vec<String> {
-            let line = line.trim().trim_matches('|');
-            let cells = line.split('|');
-            cells
-                .map(|cell| cell.replace("**", "").trim().to_owned())
-                .collect()
-        };
-        let rows = |rows: &str| {
-            rows.lines()
-                .filter(|l| !l.trim().is_empty())
-                .map(cells)
-                .collect()
-        };
+    fn read(key: &str, text: &str) -> Result<PrintedTables, StatementError> {
+        let file = StatementFile::read(text, key)?;
+        let tables = file.tables.iter();
+        let tables = tables.map(|table| (table.id.get_ref().clone(), table.into()));
         Ok(PrintedTables {
-            title: file.source.title,
-            place: file.source.place,
+            key: key.to_owned(),
+            tables: tables.collect(),
+            source: file.source,
             flaws: file.flaws,
-            tables: file
-                .tables
-                .into_iter()
-                .map(|t| (t.id, rows(&t.rows)))
-                .collect(),
         })
     }
 
     /// What it printed in a row of a table, behind its label; `None` where it has no such row.
-    pub fn row(&self, table: &str, label: &str) -> Option<&[String]> {
-        let rows = self.tables.get(table)?;
-        let row = rows
-            .iter()
-            .find(|row| row.first().is_some_and(|l| l == label))?;
-        row.get(1..)
+    pub fn row(&self, table: &str, name: &str) -> Option<&[String]> {
+        let mut rows = self.rows(table).iter();
+        let row = rows.find(|row| row.names.iter().any(|known| known == name))?;
+        row.cells.get(1..)
     }
 
-    /// Labels and cells of a table, in its order.
-    pub fn rows(&self, table: &str) -> &[Vec<String>] {
-        self.tables.get(table).map_or(&[], Vec::as_slice)
+    /// The rows of a table, in its order.
+    pub fn rows(&self, table: &str) -> &[PrintedRow] {
+        self.tables.get(table).map_or(&[], |t| t.rows.as_slice())
+    }
+
+    /// The place of a column behind the labels that [`row`](Self::row) leaves out.
+    pub fn column(&self, table: &str, title: &str) -> Option<usize> {
+        let titles = &self.tables.get(table)?.titles;
+        titles.iter().skip(1).position(|known| known == title)
     }
 }
 
@@ -140,18 +170,37 @@ impl<'de> Deserialize<'de> for PrintedTables {
             Own(Own),
         }
         match Given::deserialize(deserializer)? {
-            Given::Own(own) => Ok(PrintedTables {
-                title: own.title,
-                place: own.place,
-                flaws: own.flaws,
-                tables: own.table,
-            }),
-            Given::Named(name) => PrintedTables::built_in(&name).cloned().ok_or_else(|| {
-                let known = suggest::instead(&name, "built-in figures", PrintedTables::BUILT_IN);
-                serde::de::Error::custom(format!(
-                    "there are no published figures {name:?}; {known}"
-                ))
-            }),
+            Given::Own(own) => {
+                let row = |cells: Vec<String>| PrintedRow {
+                    names: cells.first().cloned().into_iter().collect(),
+                    cells,
+                };
+                let table = |rows: Vec<Vec<String>>| Printed {
+                    titles: Vec::new(),
+                    rows: rows.into_iter().map(row).collect(),
+                };
+                let tables = own.table.into_iter();
+                Ok(PrintedTables {
+                    key: String::new(),
+                    source: Source {
+                        title: own.title,
+                        place: own.place,
+                        ..Source::default()
+                    },
+                    flaws: own.flaws,
+                    tables: tables.map(|(name, rows)| (name, table(rows))).collect(),
+                })
+            }
+            Given::Named(name) => PrintedTables::built_in()
+                .get(name.as_str())
+                .cloned()
+                .ok_or_else(|| {
+                    let names = PrintedTables::built_in().keys().copied();
+                    let known = suggest::instead(&name, "built-in figures", names);
+                    serde::de::Error::custom(format!(
+                        "there are no published figures {name:?}; {known}"
+                    ))
+                }),
         }
     }
 }
@@ -162,16 +211,48 @@ mod tests {
 
     #[test]
     fn cells_are_as_printed() {
-        let study = PrintedTables::built_in("s-core-2025").unwrap();
+        let study = &PrintedTables::built_in()["s-core-2025"];
         let row = study.row("latency", "Tiny (8B)").unwrap();
         assert_eq!(row[..3], ["50.29 ms", "50.29 ms", "21.1 µs"]);
         let row = study.row("someip-quantiles", "p99").unwrap();
         assert_eq!(row[0], "100.249 ms");
         assert_eq!(study.rows("gw-stage").len(), 5);
         assert!(!study.flaws.is_empty());
-        let study = PrintedTables::built_in("sodev-2025").unwrap();
+        let study = &PrintedTables::built_in()["sodev-2025"];
         let row = study.row("vss-rate", "Messages/second (write)").unwrap();
         assert_eq!(row[0], "12,000");
         assert!(!study.flaws.is_empty());
+        let page = &PrintedTables::built_in()["l4re-2025"];
+        assert_eq!(page.rows("arm").len() + page.rows("x86").len(), 11);
+        let row = page.row("x86", "n100").unwrap();
+        assert_eq!(row[..2], ["Intel N100", "173/622/557"]);
+        assert_eq!(page.column("x86", "syscall"), Some(3));
+        let row = page.row("arm", "rpi4-el2").unwrap();
+        assert_eq!(row[1], "1388");
+    }
+
+    /// The tables of iceperf's page, word by word.
+    const ICEPERF: &str = include_str!("../../tests/data/iceperf-2020.txt");
+
+    #[test]
+    fn every_cell_of_iceperf_is_as_the_page_prints_it() {
+        let page = &PrintedTables::built_in()["iceperf-2020"];
+        let mut mechanism = "";
+        let mut cells = 0;
+        for line in ICEPERF.lines() {
+            if line.starts_with("******") {
+                mechanism = line.trim_matches(['*', ' ']);
+            }
+            let cell: Vec<&str> = line.split('|').map(str::trim).collect();
+            if let [_, size, figure, _] = cell[..]
+                && size.parse::<u64>().is_ok()
+            {
+                let column = page.column("latency", &format!("average_us {size}"));
+                let row = page.row("latency", mechanism).unwrap();
+                assert_eq!(row[column.unwrap()], figure, "{mechanism} {size}");
+                cells += 1;
+            }
+        }
+        assert_eq!(cells, 3 * 13);
     }
 }

@@ -1,7 +1,8 @@
 //! A study as its file has it: which experiments it shows, and the tables that it makes of them.
 
 use super::expr::{Expr, Template};
-use crate::published::PrintedTables;
+use super::names::Value;
+use crate::published::{PrintedTables, Statistic};
 use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -22,31 +23,100 @@ pub struct Study {
     /// The title of what is known to be wrong with it.
     #[serde(default)]
     pub(crate) before: Cell,
+    /// The conditions that all experiments share stand below the title.
+    #[serde(default)]
+    pub(crate) conditions: bool,
     /// How to read the tables.
     #[serde(default)]
     pub(crate) legend: Vec<Cell>,
+    /// Remarks whose titles begin so are left out, because the tables say them.
+    #[serde(default)]
+    pub(crate) said: Vec<String>,
+    /// Rows that tables have in common.
+    #[serde(default)]
+    pub(crate) lines: Lines,
+    /// The order of lines.
+    #[serde(default)]
+    pub(crate) ranking: Option<Ranking>,
     /// Selections by name.
     #[serde(default)]
     pub(crate) select: BTreeMap<String, Selection>,
     /// Texts that stand for values.
     #[serde(default, rename = "map")]
     pub(crate) maps: BTreeMap<String, Map>,
+    /// Cells by name.
+    #[serde(default, rename = "define")]
+    pub(crate) defines: BTreeMap<String, Cell>,
     /// Other experiments that a cell may look at.
     #[serde(default, rename = "relation")]
     pub(crate) relations: BTreeMap<String, Relation>,
     #[serde(default, rename = "table")]
     pub(crate) tables: Vec<Table>,
+    /// Published figures that stand beside an experiment in the plots of reports.
+    #[serde(default)]
+    pub(crate) beside: Vec<Beside>,
+}
+
+/// Lines of a comparison: experiments that stand in a row together, under several conditions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lines {
+    /// Those of the study, in its order. An experiment may be in several.
+    #[serde(default, rename = "of")]
+    pub(crate) own: Vec<Line>,
+    /// The others have a line for each value of this, which names it.
+    #[serde(default)]
+    pub(crate) other: Option<Formula>,
+    #[serde(default)]
+    pub(crate) order: Option<Formula>,
+    /// A line is divided, and its name says how, where this has several values.
+    #[serde(default)]
+    pub(crate) divide: Option<Formula>,
+}
+
+/// A line of the study.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Line {
+    /// Its experiments: those that one of these selects.
+    pub(crate) select: Vec<Selection>,
+    /// Names of its rows, of which `line` is what tables call it.
+    #[serde(flatten)]
+    pub(crate) words: BTreeMap<String, Word>,
+}
+
+/// How lines are put in an order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ranking {
+    /// The word of lines that stand for the same thing, of which one is put in the order.
+    pub(crate) of: String,
+    /// A quantile.
+    pub(crate) value: Formula,
+    /// What is said of each.
+    pub(crate) text: Cell,
+    /// A number that was published.
+    pub(crate) published: Formula,
+    /// What this has a value of is not put in the order.
+    pub(crate) unfit: Formula,
+}
+
+/// A published figure that stands beside the experiments of a selection.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Beside {
+    pub(crate) of: Selection,
+    pub(crate) metric: Formula,
+    pub(crate) statistic: Statistic,
+    /// In nanoseconds.
+    pub(crate) value: Formula,
+    /// As it was printed, with its unit.
+    pub(crate) text: Cell,
+    /// What it was measured of.
+    pub(crate) label: Cell,
 }
 
 /// Where something stands in the file, in bytes.
 pub(crate) type Span = Range<usize>;
-
-/// A name with what follows its points, and its place.
-#[derive(Debug, Clone)]
-pub(crate) struct Path {
-    pub(crate) at: Span,
-    pub(crate) words: Vec<String>,
-}
 
 /// What a cell shows: the first of these templates that applies, else a dash.
 #[derive(Debug, Clone, Default)]
@@ -101,7 +171,7 @@ pub(crate) enum OneOrMore<T> {
 /// A text for each value of a name.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Map {
-    pub(crate) from: Path,
+    pub(crate) from: Formula,
     #[serde(flatten)]
     pub(crate) texts: BTreeMap<String, String>,
 }
@@ -114,7 +184,7 @@ pub(crate) struct Relation {
     pub(crate) of: Option<Selection>,
     /// What both have in common.
     #[serde(default)]
-    pub(crate) same: Vec<Path>,
+    pub(crate) same: Vec<Formula>,
     /// A named function that decides as well.
     #[serde(default)]
     pub(crate) with: Option<With>,
@@ -147,6 +217,30 @@ pub(crate) struct Table {
     /// Each group has a table of its own.
     #[serde(default)]
     pub(crate) apart: bool,
+    /// A table for each group that has these in common, and in it the groups by `by`.
+    #[serde(default)]
+    pub(crate) split: Vec<Formula>,
+    /// Groups are divided into the lines of the study.
+    #[serde(default)]
+    pub(crate) lines: bool,
+    /// It stands below the legend.
+    #[serde(default)]
+    pub(crate) last: bool,
+    /// So many of the last titles of `head` stand behind the columns of `across`.
+    #[serde(default)]
+    pub(crate) behind: usize,
+    /// The title on a terminal stands between asterisks.
+    #[serde(default)]
+    pub(crate) banner: bool,
+    /// Paragraphs between the title and the table.
+    #[serde(default)]
+    pub(crate) above: Vec<Cell>,
+    /// Paragraphs below the table.
+    #[serde(default)]
+    pub(crate) below: Vec<Cell>,
+    /// The name `form` is the first number below it with which the table fits the width, else the last.
+    #[serde(default = "one")]
+    pub(crate) forms: usize,
     /// The first columns, which are left-aligned and repeated where a table is split.
     #[serde(default = "one")]
     pub(crate) labels: usize,
@@ -166,7 +260,7 @@ pub(crate) struct Table {
     pub(crate) of_groups: Option<Selection>,
     /// What a group has in common; empty: each experiment is a group.
     #[serde(default)]
-    pub(crate) by: Vec<Path>,
+    pub(crate) by: Vec<Formula>,
     #[serde(default)]
     pub(crate) order: Option<Formula>,
     /// Further columns, one for each of these groups.
@@ -199,10 +293,14 @@ const fn one() -> usize {
 pub(crate) struct Across {
     #[serde(default, rename = "for")]
     pub(crate) of_groups: Option<Selection>,
-    pub(crate) by: Vec<Path>,
+    pub(crate) by: Vec<Formula>,
     #[serde(default)]
     pub(crate) order: Option<Formula>,
+    #[serde(default)]
     pub(crate) head: Cell,
+    /// Titles of several columns for each group, in place of `head`.
+    #[serde(default)]
+    pub(crate) heads: Vec<Cell>,
 }
 
 /// Rows of one form.
@@ -227,6 +325,12 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// The cell of each column of [`Table::across`].
     pub(crate) cell: Cell,
+    /// Those of its several columns, in place of `cell`.
+    pub(crate) across: Vec<Cell>,
+    /// The smallest and the largest of it in each column of `across` are marked.
+    pub(crate) mark: Option<Formula>,
+    /// What this has a value of is not marked as the smallest.
+    pub(crate) unfit: Option<Formula>,
 }
 
 /// What stands above a row.
@@ -282,6 +386,12 @@ impl Table {
                 ..Row::default()
             });
         }
+        for across in self.across.iter_mut().filter(|a| a.heads.is_empty()) {
+            across.heads.push(std::mem::take(&mut across.head));
+            for row in &mut self.rows {
+                row.across.push(std::mem::take(&mut row.cell));
+            }
+        }
     }
 
     /// Whether rows are made for groups of experiments.
@@ -291,6 +401,14 @@ impl Table {
 }
 
 impl Word {
+    /// As a value of an expression.
+    pub(crate) fn value(&self) -> Value {
+        match self {
+            Word::Number(v) => Value::Number(*v),
+            Word::Text(_) | Word::Flag(_) => Value::Text(self.text()),
+        }
+    }
+
     /// As it is compared and shown.
     pub(crate) fn text(&self) -> String {
         match self {
@@ -328,7 +446,6 @@ macro_rules! placed {
     };
 }
 
-placed!(Path from String: |at, name| Ok(Path { at, words: words(&name) }));
 placed!(Selection from Of: |at, of| Ok(Selection { at, of }));
 placed!(Each from EachOf: |at, of| Ok(Each { at, of }));
 placed!(Formula from String: |at, text| {

@@ -3,8 +3,11 @@
 use super::expr::{Form, Kind};
 use crate::cells::kind;
 use crate::number::{duration, latency_ns, share, sig3, with_prefix};
-use crate::summary::{ExperimentSummary, MetricSummary, QUANTILES, Spread, Summary};
+use crate::summary::{
+    ExperimentSummary, MetricSummary, QUANTILES, RunSummary, ScalingSummary, Spread, Summary,
+};
 use dyno_model::factors::{self, Of};
+use dyno_model::probe::Probe;
 use dyno_model::{Metric, TrialFigure, Workload};
 use dyno_stats::Quantile;
 use dyno_toml::suggest;
@@ -24,12 +27,17 @@ pub(crate) enum Value {
 pub(crate) type Bound = Vec<(String, Value)>;
 
 impl Value {
-    /// As a number; `None` of text and of what is infinite.
-    pub(crate) fn number(&self) -> Option<f64> {
+    /// As a number that may be infinite; `None` of text.
+    pub(crate) fn raw(&self) -> Option<f64> {
         match self {
-            Value::Number(v) | Value::Interval([v, ..]) => v.is_finite().then_some(*v),
+            Value::Number(v) | Value::Interval([v, ..]) => Some(*v),
             Value::Text(_) => None,
         }
+    }
+
+    /// As a number; `None` of text and of what is infinite.
+    pub(crate) fn number(&self) -> Option<f64> {
+        self.raw().filter(|v| v.is_finite())
     }
 
     /// As a text that can be compared.
@@ -118,8 +126,19 @@ fn count(n: impl Into<f64>) -> Option<Value> {
     Some(Value::Number(n.into()))
 }
 
+/// What the time over sizes came to, of which the experiment has the first size.
+fn scaling<'s>(summary: &'s Summary, e: &ExperimentSummary) -> Option<&'s ScalingSummary> {
+    let mut all = summary.scaling.iter();
+    all.find(|scaling| scaling.first.id == e.experiment.id)
+}
+
+/// The p50 of its copies.
+fn copies(e: &ExperimentSummary) -> Option<Spread> {
+    Spread::with_infinite(e.copies.iter().map(|copy| copy.p50_ns.median))
+}
+
 /// What is no metric, rate, cost or factor.
-const OWN: [(&str, Own); 29] = [
+const OWN: [(&str, Own); 45] = [
     ("stack", |_, e| text(&e.experiment.stack)),
     ("experiment", |_, e| text(&e.experiment.name)),
     ("payload", |_, e| text(e.experiment.payload)),
@@ -155,6 +174,52 @@ const OWN: [(&str, Own); 29] = [
         Workload::Probe { probe, .. } => text(probe.kind()),
         _ => None,
     }),
+    ("way", |_, e| match e.experiment.workload {
+        Workload::Probe { probe, .. } => text(probe.way()?),
+        _ => None,
+    }),
+    ("sides", |_, e| match e.experiment.workload {
+        Workload::Probe {
+            probe: Probe::Switch { sides, .. },
+            ..
+        } => text(sides),
+        _ => None,
+    }),
+    ("cpus_of_probe", |_, e| match e.experiment.workload {
+        Workload::Probe { each, .. } => count(each),
+        _ => None,
+    }),
+    ("at_once", |_, e| count(e.experiment.at_once())),
+    ("on_one_cpu", |_, e| {
+        let cpus = e.experiment.cpus_of_one();
+        yes(cpus.len() > 1 && cpus.iter().all(|cpu| *cpu == cpus[0]))
+    }),
+    ("core_cycles", |_, e| count(e.copies.first()?.core?[0])),
+    ("core_instructions", |_, e| {
+        count(e.copies.first()?.core?[1])
+    }),
+    ("scaled", |s, e| {
+        let mut all = s.scaling.iter().flat_map(|of| &of.experiments);
+        yes(all.any(|id| *id == e.experiment.id))
+    }),
+    ("slope", |s, e| {
+        let slope = scaling(s, e)?.fit?.slope;
+        let ends = [slope.value, slope.lo, slope.hi];
+        Some(Value::Interval(ends.map(|l| latency_ns(&l))))
+    }),
+    ("intercept_ns", |s, e| count(scaling(s, e)?.fit?.intercept)),
+    ("sizes", |s, e| count(scaling(s, e)?.sizes as f64)),
+    ("sizes_offered", |s, e| count(scaling(s, e)?.offered as f64)),
+    ("sizes_received", |s, e| {
+        count(scaling(s, e)?.received as f64)
+    }),
+    ("no_slope", |s, e| text(scaling(s, e)?.reason.as_ref()?)),
+    ("fastest_copy_ns", |_, e| {
+        copies(e).map(|s| Value::Number(s.min))
+    }),
+    ("slowest_copy_ns", |_, e| {
+        copies(e).map(|s| Value::Number(s.max))
+    }),
     ("headline", |_, e| text(e.headline().info().name)),
     ("delivered", |_, e| count(e.delivered_ratio()?)),
     ("failure", |_, e| text(&e.failures.first()?.cause)),
@@ -174,7 +239,20 @@ const OWN: [(&str, Own); 29] = [
     ("id", |_, e| count(e.experiment.id.0)),
 ];
 
-fn metric(name: &str) -> Option<Metric> {
+/// What is known of the run, whatever the experiment.
+const OF_RUN: [(&str, fn(&RunSummary) -> Option<Value>); 3] = [
+    ("cpu_model", |run| text(&run.environment.cpu_model)),
+    ("clock", |run| text(&run.environment.clock.source)),
+    // The counter of Arm's timer counts no cycles.
+    ("tsc_hz", |run| {
+        let clock = &run.environment.clock;
+        Some(Value::Number(
+            clock.frequency_hz.filter(|_| clock.source == "tsc")?,
+        ))
+    }),
+];
+
+pub(crate) fn metric(name: &str) -> Option<Metric> {
     Metric::ALL.iter().copied().find(|m| m.info().name == name)
 }
 
@@ -188,9 +266,17 @@ fn factor(name: &str) -> Option<&'static Of> {
     all.find(|(column, _)| *column == name).map(|(_, of)| of)
 }
 
-/// The value of a name of an experiment; `None` where the experiment has none.
-pub(crate) fn value(summary: &Summary, e: &ExperimentSummary, path: &[&str]) -> Option<Value> {
+/// The value of a name of the run or of an experiment; `None` where there is none.
+pub(crate) fn value(
+    summary: &Summary,
+    e: Option<&ExperimentSummary>,
+    path: &[&str],
+) -> Option<Value> {
     let (first, rest) = path.split_first()?;
+    if let Some((_, of)) = OF_RUN.iter().find(|(name, _)| name == first) {
+        return of(&summary.run);
+    }
+    let e = e?;
     if *first == "headline" && !rest.is_empty() {
         return of_metric(e, e.headline(), rest[0]);
     }
@@ -209,6 +295,23 @@ pub(crate) fn value(summary: &Summary, e: &ExperimentSummary, path: &[&str]) -> 
         factors::Value::Number(v) => Value::Number(v),
         factors::Value::Flag(is) => return yes(is),
     })
+}
+
+/// Whether the clocks of the hosts are known too badly for a figure of that name.
+pub(crate) fn is_blurred(e: &ExperimentSummary, name: &str) -> bool {
+    let metric = metric(name.split('.').next().unwrap_or(name));
+    metric.and_then(|metric| e.is_resolvable(metric)) == Some(false)
+}
+
+/// The quantile that a name stands for, withheld or not.
+pub(crate) fn quantile<'e>(e: &'e ExperimentSummary, name: &str) -> Option<&'e Quantile> {
+    let (of, what) = name.split_once('.')?;
+    let metric = match of {
+        "headline" => e.headline(),
+        of => metric(of)?,
+    };
+    let i = QUANTILES.iter().position(|(name, ..)| *name == what)?;
+    Some(&e.metrics.get(&metric)?.quantiles[i])
 }
 
 /// The standard deviation of what several trials have.
@@ -268,7 +371,7 @@ pub(crate) fn check(path: &[&str], others: &[&str]) -> Result<(), (String, Strin
         (&statistics, false)
     } else if figure(first).is_some() {
         (&OF_FIGURE, false)
-    } else if OWN.iter().any(|(name, _)| name == first) || factor(first).is_some() {
+    } else if others_of(first) || factor(first).is_some() {
         (&[], false)
     } else {
         return Err((
@@ -290,11 +393,18 @@ pub(crate) fn check(path: &[&str], others: &[&str]) -> Result<(), (String, Strin
     }
 }
 
+/// Whether it is a name that is no metric, figure or factor.
+fn others_of(name: &str) -> bool {
+    OWN.iter().any(|(known, _)| *known == name) || OF_RUN.iter().any(|(known, _)| *known == name)
+}
+
 /// The nearest of all names, and where they are listed.
 fn nearest(word: &str, others: &[&str]) -> String {
     let all = Metric::ALL.iter().map(|m| m.info().name);
     let all = all.chain(TrialFigure::ALL.iter().map(|f| f.info().name));
-    let all = all.chain(OWN.map(|(name, _)| name));
+    let all = all
+        .chain(OWN.map(|(name, _)| name))
+        .chain(OF_RUN.map(|(name, _)| name));
     let all = all.chain(
         factors::all()
             .flat_map(|f| f.columns)

@@ -1,10 +1,11 @@
 //! From the text of a study file to a [`Study`] whose every name, function and published row exists.
 
 use super::expr::Expr;
-use super::model::{Cell, Each, EachOf, Formula, Of, Path, Selection, Span, Study, Table, words};
+use super::model::{Cell, Each, EachOf, Formula, Of, Selection, Span, Study, Table, words};
 use super::names;
 use super::rows::GENERATORS;
-use super::scope::FUNCTIONS;
+use super::scope::{AROUND, FUNCTIONS, OVER};
+use dyno_model::factors::in_tables;
 use dyno_toml::{Mistakes, Place, Problem, Problems, Source, suggest};
 
 impl Study {
@@ -30,6 +31,7 @@ impl Study {
             problems: &mut problems,
             records: Vec::new(),
             bound: Vec::new(),
+            words: words_of_lines(&study),
             in_relation: false,
         }
         .all();
@@ -47,6 +49,8 @@ struct Check<'s> {
     records: Vec<(String, String)>,
     /// The other names of the row.
     bound: Vec<String>,
+    /// The words of lines.
+    words: Vec<String>,
     /// A relation is made of names of experiments, not of other relations.
     in_relation: bool,
 }
@@ -73,51 +77,82 @@ impl Check<'_> {
                 Of::Values(_) => self.selection(selection),
             }
         }
-        for map in study.maps.values() {
-            self.exists(&map.from.words, &map.from.at, &[]);
-        }
         self.in_relation = true;
+        study.maps.values().for_each(|map| self.formula(&map.from));
         for relation in study.relations.values() {
             relation.of.iter().for_each(|s| self.selection(s));
-            relation
-                .most
-                .iter()
+            let formulas = relation.same.iter().chain(&relation.most);
+            formulas
                 .chain(&relation.least)
                 .for_each(|f| self.formula(f));
         }
         self.in_relation = false;
+        self.bound = vec!["form".to_owned()];
+        for (name, cell) in &study.defines {
+            self.cell(cell);
+            if uses(study, name, &mut Vec::new()) {
+                let message = format!("`{name}` is defined by itself");
+                let help = "write what it is without it, also where it stands behind other names";
+                self.refuse(&cell.at, message, help.into());
+            }
+        }
+        self.bound.clear();
+        let lines = &study.lines;
+        let selections = lines.own.iter().flat_map(|line| &line.select);
+        selections.for_each(|s| self.selection(s));
+        let formulas = lines.other.iter().chain(&lines.order).chain(&lines.divide);
+        formulas.for_each(|f| self.formula(f));
+        if let Some(ranking) = &study.ranking {
+            for formula in [&ranking.value, &ranking.published, &ranking.unfit] {
+                self.formula(formula);
+            }
+            self.cell(&ranking.text);
+        }
         study.legend.iter().for_each(|cell| self.cell(cell));
-        self.bound = ["title", "place"].map(str::to_owned).to_vec();
+        self.bound = ["title", "place", "year"].map(str::to_owned).to_vec();
         self.cell(&study.before);
+        self.bound.clear();
+        for beside in &study.beside {
+            self.selection(&beside.of);
+            self.formula(&beside.value);
+            self.cell(&beside.text);
+            self.cell(&beside.label);
+            let metric = match &beside.metric.expr {
+                Expr::Name(path) => names::metric(&path.join(".")),
+                _ => None,
+            };
+            if metric.is_none() {
+                let help = "write the name of a metric, for example `rtt_ns`";
+                self.refuse(&beside.metric.at, "this is no metric".into(), help.into());
+            }
+        }
         for table in &study.tables {
             self.table(table);
         }
     }
 
     fn table(&mut self, table: &Table) {
-        self.bound.clear();
-        self.cell(&table.title);
-        table
-            .head
-            .iter()
-            .chain(&table.empty)
-            .for_each(|cell| self.cell(cell));
+        self.bound = vec!["form".to_owned()];
+        let cells = table.head.iter().chain(&table.empty);
+        let cells = cells.chain(&table.above).chain(&table.below);
+        cells.chain([&table.title]).for_each(|cell| self.cell(cell));
         table
             .when
             .iter()
             .chain(&table.of_groups)
             .for_each(|s| self.selection(s));
-        table.by.iter().for_each(|path| self.path(path));
-        table.order.iter().for_each(|f| self.formula(f));
-        self.bound = vec!["alike".to_owned()];
+        let formulas = table.by.iter().chain(&table.order).chain(&table.split);
+        formulas.for_each(|f| self.formula(f));
+        self.bound.push("alike".to_owned());
         if let Some(across) = &table.across {
             across.of_groups.iter().for_each(|s| self.selection(s));
-            across.by.iter().for_each(|path| self.path(path));
-            across.order.iter().for_each(|f| self.formula(f));
-            self.cell(&across.head);
+            let formulas = across.by.iter().chain(&across.order);
+            formulas.for_each(|f| self.formula(f));
+            across.heads.iter().for_each(|cell| self.cell(cell));
         }
+        let wanted_across = table.across.as_ref().map_or(0, |a| a.heads.len());
         let least = usize::from(table.across.is_none());
-        if !table.list && !(1..=table.head.len().saturating_sub(least)).contains(&table.labels) {
+        if !table.list && table.labels > table.head.len().saturating_sub(least) {
             let help = "write fewer `labels`, or more columns; the last column is no label";
             let columns = table.head.len();
             let message = format!(
@@ -131,12 +166,19 @@ impl Check<'_> {
             let selections = row.of.iter().chain(&row.when).chain(&row.unless);
             selections.for_each(|s| self.selection(s));
             let formulas = row.needs.iter().chain(&row.least).chain(&row.sort);
+            let formulas = formulas.chain(&row.mark).chain(&row.unfit);
             formulas.for_each(|f| self.formula(f));
-            row.cells
-                .iter()
-                .chain([&row.cell])
-                .for_each(|cell| self.cell(cell));
+            let cells = row.cells.iter().chain(&row.across);
+            cells.for_each(|cell| self.cell(cell));
             let wanted = if table.list { 1 } else { table.head.len() };
+            if row.across.len() != wanted_across {
+                let message = format!(
+                    "the row has {} cells for {wanted_across} columns of `across`",
+                    row.across.len()
+                );
+                let help = "write as many cells in `across` of the row as `across` of the table has `heads`";
+                self.refuse(&table.title.at, message, help.into());
+            }
             if row.cells.len() != wanted {
                 let at = row.cells.first().map_or(&table.title.at, |cell| &cell.at);
                 let message = format!("the row has {} cells for {wanted} columns", row.cells.len());
@@ -147,7 +189,7 @@ impl Check<'_> {
                 );
             }
             self.records.clear();
-            self.bound.truncate(1);
+            self.bound.truncate(2);
         }
     }
 
@@ -194,16 +236,13 @@ impl Check<'_> {
             }
             Of::Values(values) => {
                 let study = self.study;
-                let maps: Vec<&str> = study.maps.keys().map(String::as_str).collect();
-                for name in values.keys().filter(|name| !maps.contains(&name.as_str())) {
-                    self.exists(&words(name), &selection.at, &maps);
+                let own = study.maps.keys().chain(study.defines.keys());
+                let own: Vec<&str> = own.map(String::as_str).collect();
+                for name in values.keys().filter(|name| !own.contains(&name.as_str())) {
+                    self.exists(&words(name), &selection.at, &own);
                 }
             }
         }
-    }
-
-    fn path(&mut self, path: &Path) {
-        self.name(&path.words, &path.at);
     }
 
     fn formula(&mut self, formula: &Formula) {
@@ -233,16 +272,23 @@ impl Check<'_> {
         let (first, rest) = (&path[0], &path[1..]);
         let relations = study.relations.keys().filter(|_| !self.in_relation);
         let bound = self.bound.clone();
-        let others = bound.iter().chain(study.maps.keys()).chain(relations);
-        let others: Vec<&str> = others.map(String::as_str).collect();
+        let own = study.maps.keys().chain(study.defines.keys());
+        let words = self.words.clone();
+        let others = bound.iter().chain(&words).chain(own).chain(relations);
+        let others = others.map(String::as_str).chain(AROUND);
+        let others: Vec<&str> = others.collect();
         let of_records = self.records.iter().filter(|(name, _)| name == first);
         let of_records: Vec<String> = of_records.map(|(_, value)| value.clone()).collect();
-        let is_relation = study.relations.contains_key(first) && !self.in_relation;
+        let is_around = AROUND.contains(&first.as_str());
+        let is_relation = is_around || study.relations.contains_key(first) && !self.in_relation;
         if rest.is_empty() && others.contains(&first.as_str()) {
             return;
         }
         if is_relation {
-            if !study.maps.contains_key(&rest[0]) {
+            let known = rest.first().is_some_and(|name| {
+                study.maps.contains_key(name) || study.defines.contains_key(name)
+            });
+            if !known {
                 self.exists(rest, at, &others);
             }
         } else if of_records.is_empty() {
@@ -265,8 +311,9 @@ impl Check<'_> {
 
     fn call(&mut self, name: &str, arguments: &[Expr], at: &Span) {
         let found = FUNCTIONS.iter().find(|f| f.0 == name).map(|f| (f.1, f.2));
-        let Some((least, most)) = found.or((name == "most").then_some((1, 1))) else {
-            let names = FUNCTIONS.map(|f| f.0).into_iter().chain(["most"]);
+        let over = OVER.contains(&name).then_some((1, 1));
+        let Some((least, most)) = found.or(over) else {
+            let names = FUNCTIONS.map(|f| f.0).into_iter().chain(OVER);
             let help = suggest::instead(name, "functions", names);
             self.refuse(at, format!("there is no function `{name}`"), help);
             return;
@@ -284,29 +331,49 @@ impl Check<'_> {
         let missing = match (name, arguments) {
             ("printed", [Expr::Text(table), Expr::Text(row), rest @ ..]) => {
                 let cell = match rest {
-                    [Expr::Number(n)] => *n as usize,
-                    _ => 0,
+                    [Expr::Number(n)] => Some(*n as usize),
+                    [Expr::Text(title)] => published.column(table, title),
+                    _ => Some(0),
                 };
-                let found = published.row(table, row).and_then(|cells| cells.get(cell));
-                found.is_none().then(|| {
-                    format!("the published table {table:?} has no row {row:?} with a cell {cell}")
+                let found = published.row(table, row).zip(cell);
+                let found = found.and_then(|(cells, cell)| cells.get(cell));
+                found.is_none().then(|| match rest {
+                    [Expr::Text(title)] => format!(
+                        "the published table {table:?} has no row {row:?} with a column {title:?}"
+                    ),
+                    _ => format!(
+                        "the published table {table:?} has no row {row:?} with a cell {}",
+                        cell.unwrap_or(0)
+                    ),
                 })
             }
             ("printed" | "column", [Expr::Text(table), ..]) => {
                 let is_empty = published.rows(table).is_empty();
                 is_empty.then(|| format!("there is no published table {table:?}"))
             }
-            ("named", [argument]) => {
+            (
+                "named" | "measured" | "estimate" | "accuracy" | "withheld" | "clear" | "blurred",
+                [argument, ..],
+            ) => {
                 self.named(argument, at);
                 None
             }
+            ("shape", [Expr::Text(metric)]) => {
+                let is_known = names::metric(metric).is_some();
+                (!is_known).then(|| format!("there is no metric {metric:?}"))
+            }
+            ("heading" | "conditions" | "varying", titles) => titles.iter().find_map(|title| {
+                let known = |title: &String| in_tables().iter().any(|f| f.title == title);
+                let unknown = matches!(title, Expr::Text(title) if !known(title));
+                unknown.then(|| format!("there is no factor with the title {title:?}"))
+            }),
             _ => None,
         };
         if let Some(message) = missing {
             self.refuse(
                 at,
                 message,
-                "write table and row as the published figures have them".into(),
+                "write tables and rows as the published figures have them, factors and metrics as docs/reference/tables.md".into(),
             );
         }
     }
@@ -314,6 +381,7 @@ impl Check<'_> {
     /// Refuses what `named` cannot find: the text of each record, with a text before it.
     fn named(&mut self, argument: &Expr, at: &Span) {
         let (before, key) = match argument {
+            Expr::Text(name) => return self.name(&words(name), at),
             Expr::Name(path) => ("", path),
             Expr::Binary(_, before, path) => match (&**before, &**path) {
                 (Expr::Text(before), Expr::Name(path)) => (before.as_str(), path),
@@ -330,4 +398,58 @@ impl Check<'_> {
             .collect();
         paths.iter().for_each(|path| self.name(path, at));
     }
+}
+
+/// The names that lines bind.
+fn words_of_lines(study: &Study) -> Vec<String> {
+    let own = study.lines.own.iter().flat_map(|line| line.words.keys());
+    let line = study.lines.other.iter().map(|_| "line".to_owned());
+    own.cloned().chain(line).collect()
+}
+
+/// Whether what a name stands for leads back to it; `above` are the names that led to it.
+fn uses(study: &Study, name: &str, above: &mut Vec<String>) -> bool {
+    if let Some(first) = above.first()
+        && (first == name || above.iter().any(|known| known == name))
+    {
+        return first == name;
+    }
+    above.push(name.to_owned());
+    let mut exprs: Vec<&Expr> = Vec::new();
+    let mut selections: Vec<&Selection> = Vec::new();
+    if let Some(cell) = study.defines.get(name) {
+        exprs.extend(cell.templates.iter().flat_map(|t| t.expressions()));
+    }
+    exprs.extend(study.maps.get(name).map(|map| &map.from.expr));
+    if let Some(relation) = study.relations.get(name) {
+        let formulas = relation.same.iter().chain(&relation.most);
+        exprs.extend(formulas.chain(&relation.least).map(|f| &f.expr));
+        selections.extend(&relation.of);
+    }
+    let mut names: Vec<String> = Vec::new();
+    for expr in exprs {
+        expr.walk(&mut |e| match e {
+            Expr::Name(path) => names.extend(path.iter().cloned()),
+            // Of whatever has a row.
+            Expr::Call(function, _) if function == "varying" => selections.extend(&study.shows),
+            Expr::Call(function, arguments) if function == "named" => {
+                let texts = arguments.iter().filter_map(|argument| match argument {
+                    Expr::Text(text) => Some(text),
+                    _ => None,
+                });
+                names.extend(texts.flat_map(|text| words(text)));
+            }
+            _ => {}
+        });
+    }
+    for selection in selections {
+        let of = match &selection.of {
+            Of::Named(name) => study.select.get(name).map(|s| &s.of),
+            values => Some(values),
+        };
+        if let Some(Of::Values(values)) = of {
+            names.extend(values.keys().flat_map(|name| words(name)));
+        }
+    }
+    names.iter().any(|next| uses(study, next, above))
 }

@@ -1,8 +1,10 @@
 //! What an experiment has several of, so that it has a row for each: named functions that any study may use.
 
 use super::names::{Bound, Value};
+use super::ranking::ranking;
+use super::scope::Scope;
 use crate::chains;
-use crate::published::PrintedTables;
+use crate::published::{PrintedRow, PrintedTables};
 use crate::summary::{ExperimentSummary, HeldRequirement, Requirement, Spread, Summary};
 
 /// A named function that finds rows.
@@ -11,23 +13,25 @@ pub(crate) struct Generator {
     pub(crate) name: &'static str,
     /// The names that it binds.
     pub(crate) gives: &'static [&'static str],
-    pub(crate) find: fn(&Find<'_>) -> Vec<Bound>,
+    pub(crate) find: fn(&Find<'_, '_>) -> Vec<Bound>,
 }
 
 /// Where it looks.
-pub(crate) struct Find<'a> {
+pub(crate) struct Find<'s, 'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) printed: &'a PrintedTables,
     pub(crate) e: Option<&'a ExperimentSummary>,
     /// The published table that is named behind it.
-    pub(crate) table: &'a str,
+    pub(crate) table: &'s str,
+    /// The group.
+    pub(crate) scope: &'s Scope<'a>,
 }
 
 /// All of them.
 pub(crate) const GENERATORS: &[Generator] = &[
     Generator {
         name: "printed",
-        gives: &["label", "c1", "c2", "c3", "c4"],
+        gives: &["label", "c1", "c2", "c3", "c4", "id"],
         find: printed,
     },
     Generator {
@@ -55,6 +59,16 @@ pub(crate) const GENERATORS: &[Generator] = &[
         find: components,
     },
     Generator {
+        name: "reason",
+        gives: &["number", "reason", "cells"],
+        find: reasons,
+    },
+    Generator {
+        name: "ranking",
+        gives: &["order", "published", "later", "verdict"],
+        find: |find| ranking(find.scope),
+    },
+    Generator {
         name: "requirement",
         gives: &[
             "name", "required", "source", "of", "stack", "found", "verdict", "reason",
@@ -62,6 +76,19 @@ pub(crate) const GENERATORS: &[Generator] = &[
         find: requirements,
     },
 ];
+
+/// The reasons that cells refer to, in the order of their numbers.
+fn reasons(find: &Find<'_, '_>) -> Vec<Bound> {
+    let reasons = find.scope.reasons.borrow();
+    let row = |(at, (reason, cells)): (usize, &(String, u64))| {
+        Row::default()
+            .number("number", Some((at + 1) as f64))
+            .text("reason", reason)
+            .number("cells", Some(*cells as f64))
+            .0
+    };
+    reasons.iter().enumerate().map(row).collect()
+}
 
 /// Collects what is known.
 #[derive(Default)]
@@ -87,19 +114,22 @@ impl Row {
 }
 
 /// The rows of a published table.
-fn printed(find: &Find<'_>) -> Vec<Bound> {
-    let row = |cells: &Vec<String>| {
-        let names = ["label", "c1", "c2", "c3", "c4"].into_iter();
-        let row = names
-            .zip(cells)
-            .fold(Row::default(), |row, (name, cell)| row.text(name, cell));
-        row.0
+fn printed(find: &Find<'_, '_>) -> Vec<Bound> {
+    let row = |printed: &PrintedRow| {
+        let cells = ["label", "c1", "c2", "c3", "c4"]
+            .into_iter()
+            .zip(&printed.cells);
+        let row = cells.fold(Row::default(), |row, (name, cell)| row.text(name, cell));
+        match printed.names.last() {
+            Some(id) => row.text("id", id).0,
+            None => row.0,
+        }
     };
     find.printed.rows(find.table).iter().map(row).collect()
 }
 
 /// The parts of the way through a chain, in nanoseconds.
-fn parts(find: &Find<'_>) -> Vec<Bound> {
+fn parts(find: &Find<'_, '_>) -> Vec<Bound> {
     let chain = find.e.and_then(|e| e.chain.as_ref());
     let all = chain.into_iter().flat_map(|chain| &chain.parts);
     let row = |p: &crate::summary::PartSummary| {
@@ -118,7 +148,7 @@ fn parts(find: &Find<'_>) -> Vec<Bound> {
 }
 
 /// The copies of a probe or an exchange: shares of one, and the median p99 in nanoseconds.
-fn copies(find: &Find<'_>) -> Vec<Bound> {
+fn copies(find: &Find<'_, '_>) -> Vec<Bound> {
     let all = find.e.into_iter().flat_map(|e| &e.copies);
     let row = |copy: &crate::summary::CopySummary| {
         let cpus: Vec<String> = copy.cpus.iter().map(u32::to_string).collect();
@@ -133,7 +163,7 @@ fn copies(find: &Find<'_>) -> Vec<Bound> {
 }
 
 /// Processes, and the memory of machines, in bytes.
-fn components(find: &Find<'_>) -> Vec<Bound> {
+fn components(find: &Find<'_, '_>) -> Vec<Bound> {
     let Some(e) = find.e else {
         return Vec::new();
     };
@@ -158,7 +188,7 @@ fn components(find: &Find<'_>) -> Vec<Bound> {
 }
 
 /// The requirements of the study's limits, each with what it came to for each experiment.
-fn requirements(find: &Find<'_>) -> Vec<Bound> {
+fn requirements(find: &Find<'_, '_>) -> Vec<Bound> {
     let mut rows = Vec::new();
     for r in &find.summary.requirements {
         let named = || {

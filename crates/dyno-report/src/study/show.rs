@@ -1,20 +1,24 @@
 //! The tables of a study, from a run.
 
+use super::expr::Expr;
 use super::model::{
-    Across, After, Cell, Each, EachOf, Formula, Path, Row, Selection, Study, Table, Word,
+    Across, After, Beside, Cell, Each, EachOf, Formula, Row, Selection, Study, Table, Word,
 };
-use super::names::{Bound, Value};
+use super::names::{Bound, Value, metric as metric_of};
 use super::rows::{Find, GENERATORS};
-use super::scope::{NONE, Scope};
+use super::scope::{Key, Line, NONE, Scope};
 use crate::chains;
 use crate::columns::Columns;
-use crate::grid::{Grid, Text};
+use crate::format::RenderOptions;
+use crate::grid::{Grid, Mark, Text};
 use crate::notes;
 use crate::page::Page;
+use crate::published::{PrintedTables, PublishedFigure};
 use crate::settings;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::view::View;
-use std::collections::BTreeMap;
+use dyno_model::ExperimentId;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Experiments<'a> = Vec<&'a ExperimentSummary>;
 
@@ -22,143 +26,290 @@ type Experiments<'a> = Vec<&'a ExperimentSummary>;
 pub(crate) fn render(
     study: &Study,
     summary: &Summary,
-    limit: Option<usize>,
+    options: &RenderOptions,
     markdown: bool,
 ) -> String {
-    let whole = Scope::whole(study, summary);
-    let mut out = Page::new(limit, markdown);
+    let mut out = Page::new(options.width, markdown);
+    let shapes = options.sparklines && out.lines.width.is_some();
+    let whole = Scope::whole(study, summary, shapes);
     out.head(&notes::title(&summary.run), &notes::origin(&summary.run));
-    for table in &study.tables {
+    let shown = ids(&whole);
+    let view = View::new(summary, |e| shown.contains(&e.experiment.id), &Columns::All);
+    let conditions = notes::conditions(&view);
+    if study.conditions && !conditions.is_empty() {
+        out.lines.add(&conditions, 2);
+    }
+    for table in study.tables.iter().filter(|table| !table.last) {
         show(table, &whole, &mut out);
     }
-    let mut legend: Vec<String> = study
-        .legend
-        .iter()
-        .filter_map(|line| whole.text(line))
-        .collect();
+    let mut legend = texts(&study.legend, &whole);
     let all: Experiments<'_> = summary.experiments.iter().collect();
     legend.extend(chains::of_sleep(&all));
     legend.extend(settings::lines(&summary.run, all));
     out.list("How to read this", &legend);
+    for table in study.tables.iter().filter(|table| table.last) {
+        show(table, &whole, &mut out);
+    }
     let printed = &study.published;
     let flaws = printed
         .flaws
         .iter()
         .map(|f| format!("{}: {}", f.about, f.says));
-    let named = [("title", &printed.title), ("place", &printed.place)];
-    let named = named.map(|(name, text)| (name.to_owned(), Value::Text(text.clone())));
-    let title = whole.with(named.to_vec()).text(&study.before);
-    out.list(&title.unwrap_or_default(), &flaws.collect::<Vec<_>>());
-    let shows = |e: &ExperimentSummary| study.has_row(summary, e);
-    let remarks = notes::sections(&View::new(summary, shows, &Columns::All));
+    let source = &printed.source;
+    let year = source.year.map(|year| year.to_string());
+    let named = [
+        ("title", source.title.clone()),
+        ("place", source.place.clone()),
+        ("year", year.unwrap_or_default()),
+    ];
+    let named = named.map(|(name, text)| (name.to_owned(), Value::Text(text)));
+    if let Some(title) = whole.with(named.to_vec()).text(&study.before) {
+        out.list(&title, &flaws.collect::<Vec<_>>());
+    }
+    let is_said = |title: &str| {
+        study
+            .said
+            .iter()
+            .any(|said| title.starts_with(said.as_str()))
+    };
+    let mut remarks = notes::sections(&view);
+    remarks.retain(|section| !is_said(section.title));
     out.remarks(&remarks);
     out.lines.text
 }
 
-fn show<'a>(table: &Table, whole: &Scope<'a>, out: &mut Page) {
-    let is_there = |when: &Selection| whole.shown().any(|e| whole.at(Some(e)).fits(when));
-    let groups: Vec<Option<Experiments<'a>>> = if table.when.as_ref().is_none_or(is_there) {
-        if table.is_grouped() {
-            let groups = grouped(
-                table.of_groups.as_ref(),
-                &table.by,
-                table.order.as_ref(),
-                whole,
-            );
-            groups.into_iter().map(Some).collect()
-        } else {
-            vec![None]
-        }
-    } else {
-        Vec::new()
+/// The published figures of a study that stand beside each experiment.
+pub(crate) fn figures<'a>(study: &'a Study, summary: &'a Summary) -> Vec<Vec<PublishedFigure>> {
+    let whole = Scope::whole(study, summary, false);
+    let all = summary.experiments.iter();
+    all.map(|e| figures_of(&whole, e)).collect()
+}
+
+fn figures_of<'a>(whole: &Scope<'a>, e: &'a ExperimentSummary) -> Vec<PublishedFigure> {
+    let study = whole.study;
+    let scope = whole.at(Some(e)).around(vec![e], Some(e));
+    let line =
+        |line: &Line<'a>| is_in(&line.experiments, e).then(|| scope.with(line.bound.clone()));
+    // An experiment that stands for several lines has the figures of all.
+    let scopes: Vec<Scope<'a>> = match study.lines.own.is_empty() {
+        true => vec![scope.clone()],
+        false => scope.lines().iter().filter_map(line).collect(),
     };
-    let columns = table.across.as_ref().map(|across| {
-        grouped(
-            across.of_groups.as_ref(),
-            &across.by,
-            across.order.as_ref(),
-            whole,
-        )
+    let one = |(scope, beside): (&Scope<'a>, &Beside)| {
+        let Expr::Name(metric) = &beside.metric.expr else {
+            return None;
+        };
+        Some(PublishedFigure {
+            study: PrintedTables::built_in()
+                .keys()
+                .position(|key| *key == study.published.key)?,
+            metric: metric_of(metric.first()?)?,
+            statistic: beside.statistic,
+            value_ns: scope.value(&beside.value.expr)?.number()?.round(),
+            text: scope.text(&beside.text)?,
+            label: scope.text(&beside.label)?,
+        })
+    };
+    let beside = scopes.iter().flat_map(|scope| {
+        let all = study.beside.iter().filter(|beside| scope.fits(&beside.of));
+        all.map(move |beside| (scope, beside))
     });
-    let columns = columns.unwrap_or_default();
-    let mut parts: Vec<(Scope<'a>, Vec<Vec<String>>)> = Vec::new();
-    for group in &groups {
-        let first = group.as_ref().and_then(|g| g.first().copied());
-        if table.apart || parts.is_empty() {
-            let scope = if table.apart {
-                whole.at(first)
-            } else {
-                whole.clone()
-            };
-            parts.push((scope, Vec::new()));
+    beside.filter_map(one).collect()
+}
+
+/// The experiments that have a row.
+pub(crate) fn shown(study: &Study, summary: &Summary) -> BTreeSet<ExperimentId> {
+    ids(&Scope::whole(study, summary, false))
+}
+
+fn ids(whole: &Scope<'_>) -> BTreeSet<ExperimentId> {
+    whole.shown().iter().map(|e| e.experiment.id).collect()
+}
+
+/// Those of the cells that apply.
+fn texts(cells: &[Cell], scope: &Scope<'_>) -> Vec<String> {
+    cells.iter().filter_map(|cell| scope.text(cell)).collect()
+}
+
+/// Experiments that have rows together, and what the names of these rows are bound to.
+struct Group<'a> {
+    bound: Bound,
+    /// `None`: rows of the whole table.
+    of: Option<Experiments<'a>>,
+}
+
+fn show<'a>(table: &Table, whole: &Scope<'a>, out: &mut Page) {
+    let is_there = |when: &Selection| some(when, whole);
+    let shown: Experiments<'a> = match table.when.as_ref().is_none_or(is_there) {
+        true => whole.shown().to_vec(),
+        false => Vec::new(),
+    };
+    let is_apart = table.apart && table.is_grouped();
+    let of = table.of_groups.as_ref();
+    let parts: Vec<Experiments<'a>> = match (is_apart, table.split.is_empty()) {
+        (true, _) => grouped(&shown, of, &table.by, table.order.as_ref(), whole),
+        (false, false) => grouped(&shown, of, &table.split, None, whole),
+        (false, true) => vec![shown],
+    };
+    for part in parts {
+        let scope = match is_apart || !table.split.is_empty() {
+            true => whole.at(part.first().copied()),
+            false => whole.clone(),
+        };
+        let groups = groups(table, &part, whole);
+        let columns = table.across.as_ref().map_or_else(Vec::new, |across| {
+            let of = across.of_groups.as_ref();
+            grouped(&part, of, &across.by, across.order.as_ref(), whole)
+        });
+        let mut forms = (0..table.forms).map(|form| {
+            let form = vec![("form".to_owned(), Value::Number(form as f64))];
+            let scope = scope.with(form);
+            (grid(table, &scope, &groups, &columns), scope)
+        });
+        let mut found = forms.next();
+        while let Some((grid, _)) = &found
+            && table.forms > 1
+            && !grid.fits(out.lines.width)
+            && let Some(next) = forms.next()
+        {
+            found = Some(next);
         }
-        if let Some((_, rows)) = parts.last_mut() {
-            let now = |row: &&Row| !table.is_grouped() || row.after.is_none();
-            add_rows(
-                table.rows.iter().filter(now),
-                whole,
-                group.as_ref(),
-                &columns,
-                rows,
-            );
-        }
-    }
-    if parts.is_empty() && !table.apart {
-        parts.push((whole.clone(), Vec::new()));
-    }
-    if table.is_grouped() {
-        // What stands below the rows of all groups.
-        let below = table.rows.iter().filter(|row| row.after.is_some());
-        if let Some((_, rows)) = parts.last_mut() {
-            add_rows(below, whole, None, &columns, rows);
-        }
-    }
-    for (scope, rows) in parts {
+        let Some((grid, scope)) = found else {
+            continue;
+        };
         let title = scope.text(&table.title).unwrap_or_default();
-        match table.empty.as_ref().filter(|_| rows.is_empty()) {
+        match table.empty.as_ref().filter(|_| grid.is_empty()) {
             Some(empty) => out.list(&title, &[scope.text(empty).unwrap_or_default()]),
-            None if table.list => out.list(&title, &rows.concat()),
-            None => out.part(&title, &grid(table, &scope, &columns, rows)),
+            None if table.list => {
+                let items = grid.rows.into_iter().flatten().map(|cell| cell.text);
+                out.list(&title, &items.collect::<Vec<_>>());
+            }
+            None => {
+                let around = [&table.above, &table.below].map(|cells| texts(cells, &scope));
+                out.part(&title, table.banner, &around, &grid);
+            }
         }
     }
 }
 
+fn some(selection: &Selection, whole: &Scope<'_>) -> bool {
+    let mut shown = whole.shown().iter().copied();
+    shown.any(|e| whole.at(Some(e)).fits(selection))
+}
+
+/// The groups of a part of a table that have rows.
+fn groups<'a>(table: &Table, part: &Experiments<'a>, whole: &Scope<'a>) -> Vec<Group<'a>> {
+    let (of, order) = (table.of_groups.as_ref(), table.order.as_ref());
+    let group = |of| Group {
+        bound: Bound::new(),
+        of: Some(of),
+    };
+    if table.lines {
+        let groups = match table.by.is_empty() {
+            true => {
+                let fits =
+                    |e: &&'a ExperimentSummary| of.is_none_or(|of| whole.at(Some(*e)).fits(of));
+                vec![part.iter().copied().filter(fits).collect()]
+            }
+            false => grouped(part, of, &table.by, order, whole),
+        };
+        let in_lines = |group: &Experiments<'a>| -> Vec<Group<'a>> {
+            let of = |line: &Line<'a>| {
+                let own = line.experiments.iter().copied().filter(|e| is_in(group, e));
+                let own: Experiments<'a> = own.collect();
+                (!own.is_empty()).then(|| Group {
+                    bound: line.bound.clone(),
+                    of: Some(own),
+                })
+            };
+            whole.lines().iter().filter_map(of).collect()
+        };
+        return groups.iter().flat_map(in_lines).collect();
+    }
+    if table.is_grouped() {
+        return grouped(part, of, &table.by, order, whole)
+            .into_iter()
+            .map(group)
+            .collect();
+    }
+    // A table whose `when` does not hold has no rows.
+    let none = Group {
+        bound: Bound::new(),
+        of: None,
+    };
+    (!part.is_empty()).then_some(none).into_iter().collect()
+}
+
+fn is_in(group: &Experiments<'_>, e: &ExperimentSummary) -> bool {
+    group.iter().any(|known| std::ptr::eq(*known, e))
+}
+
+/// A cell that may be the smallest or the largest of its column.
+struct Candidate {
+    /// Its form of rows, and its column among those of `across`.
+    of: (*const Row, usize),
+    row: usize,
+    cell: usize,
+    value: f64,
+    /// It is not to be called the smallest.
+    is_unfit: bool,
+}
+
+/// A table of these groups; a column whose title does not apply is left out.
 fn grid<'a>(
     table: &Table,
     scope: &Scope<'a>,
+    groups: &[Group<'a>],
     columns: &[Experiments<'a>],
-    rows: Vec<Vec<String>>,
 ) -> Grid {
-    let fixed = table
-        .head
-        .iter()
-        .map(|cell| scope.text(cell).unwrap_or_default());
-    let across = table
-        .across
-        .iter()
-        .flat_map(|across| titles(across, scope, columns));
+    let mut rows = Rows {
+        columns,
+        behind: table.behind,
+        texts: Vec::new(),
+        candidates: Vec::new(),
+    };
+    let is_grouped = table.is_grouped() || table.lines;
+    for group in groups {
+        let now = |row: &&Row| !is_grouped || row.after.is_none();
+        let forms = table.rows.iter().filter(now);
+        rows.add(forms, &scope.with(group.bound.clone()), group.of.as_ref());
+    }
+    if is_grouped {
+        // What stands below the rows of all groups.
+        let below = table.rows.iter().filter(|row| row.after.is_some());
+        rows.add(below, scope, None);
+    }
+    let mut head: Vec<Option<String>> = table.head.iter().map(|cell| scope.text(cell)).collect();
+    let last = head.split_off(head.len().saturating_sub(table.behind));
+    if let Some(across) = &table.across {
+        head.extend(titles(across, scope, columns).into_iter().map(Some));
+    }
+    head.extend(last);
+    let mut rows = rows.marked();
+    for row in rows.iter_mut().filter(|_| !table.list) {
+        let mut titles = head.iter();
+        row.retain(|_| titles.next().is_some_and(Option::is_some));
+    }
     Grid {
-        head: fixed.chain(across).collect(),
+        head: head.into_iter().flatten().collect(),
         labels: table.labels,
-        rows: rows
-            .into_iter()
-            .map(|row| row.into_iter().map(Text::from).collect())
-            .collect(),
+        rows,
     }
 }
 
-/// The titles of columns; `alike`: so many of them have the first of their names in common.
+/// The titles of columns; `alike`: so many groups have the first of their names in common.
 fn titles<'a>(across: &Across, scope: &Scope<'a>, columns: &[Experiments<'a>]) -> Vec<String> {
     let first = |column: &Experiments<'a>| {
         let name = across.by.first()?;
-        scope.at(column.first().copied()).named(&name.words)
+        scope.at(column.first().copied()).value(&name.expr)
     };
-    let title = |column: &Experiments<'a>| {
+    let titles = |column: &Experiments<'a>| -> Vec<String> {
         let alike = columns.iter().filter(|c| first(c) == first(column)).count();
         let scope = scope.at(column.first().copied()).with(alike_of(alike));
-        scope.text(&across.head).unwrap_or_default()
+        let title = |cell| scope.text(cell).unwrap_or_default();
+        across.heads.iter().map(title).collect()
     };
-    columns.iter().map(title).collect()
+    columns.iter().flat_map(titles).collect()
 }
 
 fn alike_of(n: usize) -> Bound {
@@ -167,18 +318,19 @@ fn alike_of(n: usize) -> Bound {
 
 /// The groups in the order of their first experiments, or as they are sorted.
 fn grouped<'a>(
+    all: &[&'a ExperimentSummary],
     of: Option<&Selection>,
-    by: &[Path],
+    by: &[Formula],
     order: Option<&Formula>,
     whole: &Scope<'a>,
 ) -> Vec<Experiments<'a>> {
     let mut found: Vec<(Vec<Option<Value>>, Experiments<'a>)> = Vec::new();
-    for e in whole.shown() {
+    for &e in all {
         let scope = whole.at(Some(e));
         if !of.is_none_or(|of| scope.fits(of)) {
             continue;
         }
-        let key: Vec<Option<Value>> = by.iter().map(|path| scope.named(&path.words)).collect();
+        let key: Vec<Option<Value>> = by.iter().map(|of| scope.value(&of.expr)).collect();
         match found.iter_mut().find(|(k, _)| !key.is_empty() && *k == key) {
             Some((_, group)) => group.push(e),
             None => found.push((key, vec![e])),
@@ -186,52 +338,110 @@ fn grouped<'a>(
     }
     let mut groups: Vec<Experiments<'a>> = found.into_iter().map(|(_, group)| group).collect();
     if let Some(Formula { expr, .. }) = order {
-        let key = |group: &Experiments<'a>| {
-            let value = whole.at(group.first().copied()).value(expr);
-            value.and_then(|v| v.number()).unwrap_or(f64::INFINITY)
-        };
-        groups.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        groups.sort_by_cached_key(|group| Key(whole.at(group.first().copied()).value(expr)));
     }
     groups
 }
 
-/// Adds the rows of a group, or of the whole run.
-fn add_rows<'a, 't>(
-    forms: impl Iterator<Item = &'t Row>,
-    whole: &Scope<'a>,
-    group: Option<&Experiments<'a>>,
-    columns: &[Experiments<'a>],
-    rows: &mut Vec<Vec<String>>,
-) {
-    let some = |selection: &Selection| whole.shown().any(|e| whole.at(Some(e)).fits(selection));
-    for row in forms {
-        let is_there = row.when.as_ref().is_none_or(some)
-            && !row.unless.as_ref().is_some_and(some)
-            && row
-                .after
-                .is_none_or(|after| (after == After::None) == rows.is_empty());
-        if !is_there {
-            continue;
-        }
-        for scope in scopes(row, whole, group, !columns.is_empty()) {
-            if row
-                .needs
-                .as_ref()
-                .is_some_and(|needs| scope.value(&needs.expr).is_none())
-            {
+/// The rows of a table under construction.
+struct Rows<'a, 'c> {
+    columns: &'c [Experiments<'a>],
+    behind: usize,
+    texts: Vec<Vec<Text>>,
+    candidates: Vec<Candidate>,
+}
+
+impl<'a> Rows<'a, '_> {
+    /// Adds the rows of a group, or of the whole run.
+    fn add<'t>(
+        &mut self,
+        forms: impl Iterator<Item = &'t Row>,
+        whole: &Scope<'a>,
+        group: Option<&Experiments<'a>>,
+    ) {
+        let is_some = |selection: &Selection| some(selection, whole);
+        let group_or_all = || group.cloned().unwrap_or_else(|| whole.shown().to_vec());
+        for row in forms {
+            let is_there = row.when.as_ref().is_none_or(is_some)
+                && !row.unless.as_ref().is_some_and(is_some)
+                && row
+                    .after
+                    .is_none_or(|after| (after == After::None) == self.texts.is_empty());
+            if !is_there {
                 continue;
             }
-            let fixed = row.cells.iter().map(|cell| cell_text(&scope, cell));
-            let across = columns.iter().map(|column| {
-                let own = |e: &&&'a ExperimentSummary| {
-                    let in_group = group.is_none_or(|g| g.iter().any(|o| std::ptr::eq(*o, **e)));
-                    in_group && row.of.as_ref().is_none_or(|of| whole.at(Some(e)).fits(of))
+            let first = group.and_then(|group| group.first().copied());
+            let whole = whole.around(group_or_all(), first);
+            for scope in scopes(row, &whole, group, !self.columns.is_empty()) {
+                let has = |of: &Option<Formula>| {
+                    of.as_ref()
+                        .is_some_and(|of| scope.value(&of.expr).is_some())
                 };
-                let found = column.iter().find(own).copied();
-                cell_text(&scope.at(found), &row.cell)
-            });
-            rows.push(fixed.chain(across).collect());
+                if row.needs.is_some() && !has(&row.needs) {
+                    continue;
+                }
+                let mut cells: Vec<Text> = row
+                    .cells
+                    .iter()
+                    .map(|cell| cell_text(&scope, cell))
+                    .collect();
+                let last = cells.split_off(cells.len().saturating_sub(self.behind));
+                for (at, column) in self.columns.iter().enumerate() {
+                    self.cells(row, at, &scope, group, column, &mut cells);
+                }
+                cells.extend(last);
+                self.texts.push(cells);
+            }
         }
+    }
+
+    /// Adds the cells of a row in one column of `across`.
+    fn cells(
+        &mut self,
+        row: &Row,
+        at: usize,
+        scope: &Scope<'a>,
+        group: Option<&Experiments<'a>>,
+        column: &Experiments<'a>,
+        cells: &mut Vec<Text>,
+    ) {
+        let own = |e: &&'a ExperimentSummary| {
+            group.is_none_or(|group| is_in(group, e))
+                && row.of.as_ref().is_none_or(|of| scope.at(Some(*e)).fits(of))
+        };
+        let here: Experiments<'a> = column.iter().copied().filter(own).collect();
+        let first = here.first().copied();
+        let scope = scope.at(first).around(here, column.first().copied());
+        let value = |of: &Option<Formula>| of.as_ref().and_then(|of| scope.value(&of.expr));
+        let is_unfit = value(&row.unfit).is_some();
+        if let Some(value) = value(&row.mark).and_then(|v| v.raw()) {
+            self.candidates.push(Candidate {
+                of: (std::ptr::from_ref(row), at),
+                row: self.texts.len(),
+                cell: cells.len(),
+                value,
+                is_unfit,
+            });
+        }
+        cells.extend(row.across.iter().map(|cell| cell_text(&scope, cell)));
+    }
+
+    /// All rows, with marks on the extremes of columns that have several.
+    fn marked(mut self) -> Vec<Vec<Text>> {
+        for own in &self.candidates {
+            let all = || self.candidates.iter().filter(|c| c.of == own.of);
+            let most = all().map(|c| c.value).fold(f64::NEG_INFINITY, f64::max);
+            let lowest = all().map(|c| c.value).fold(f64::INFINITY, f64::min);
+            let fit = all().filter(|c| !c.is_unfit);
+            let least = fit.map(|c| c.value).fold(f64::INFINITY, f64::min);
+            let mark = &mut self.texts[own.row][own.cell].mark;
+            if least < most && own.value == least && !own.is_unfit {
+                *mark = Mark::Smallest;
+            } else if lowest < most && own.value == most {
+                *mark = Mark::Largest;
+            }
+        }
+        self.texts
     }
 }
 
@@ -254,7 +464,7 @@ fn scopes<'a>(
             let of = |record: &BTreeMap<String, Word>| -> Vec<Scope<'a>> {
                 let bound = record
                     .iter()
-                    .map(|(name, word)| (name.clone(), value(word)));
+                    .map(|(name, word)| (name.clone(), word.value()));
                 let bound: Bound = bound.collect();
                 experiments
                     .iter()
@@ -275,6 +485,7 @@ fn scopes<'a>(
                     printed: &whole.study.published,
                     e: *e,
                     table,
+                    scope: whole,
                 };
                 let found = generator.map_or_else(Vec::new, |g| (g.find)(&find));
                 found.into_iter().map(|bound| at(e).with(bound)).collect()
@@ -284,15 +495,8 @@ fn scopes<'a>(
     }
 }
 
-fn value(word: &Word) -> Value {
-    match word {
-        Word::Number(v) => Value::Number(*v),
-        Word::Text(_) | Word::Flag(_) => Value::Text(word.text()),
-    }
-}
-
-fn cell_text(scope: &Scope<'_>, cell: &Cell) -> String {
-    scope.text(cell).unwrap_or_else(|| NONE.to_owned())
+fn cell_text(scope: &Scope<'_>, cell: &Cell) -> Text {
+    scope.text(cell).as_deref().unwrap_or(NONE).into()
 }
 
 /// The experiments that have a row; with `across` the selection is that of its columns.
@@ -309,6 +513,8 @@ fn experiments<'a>(
         }
         (Some(of), None) => whole
             .shown()
+            .iter()
+            .copied()
             .filter(|e| whole.at(Some(e)).fits(of))
             .collect(),
         (None, Some(group)) => return vec![group.first().copied()],
@@ -326,7 +532,7 @@ fn experiments<'a>(
         found.retain(|e| number(e, &least.expr) == smallest);
     }
     if let Some(sort) = &row.sort {
-        found.sort_by(|a, b| number(a, &sort.expr).total_cmp(&number(b, &sort.expr)));
+        found.sort_by_cached_key(|e| Key(whole.at(Some(e)).value(&sort.expr)));
     }
     found.into_iter().map(Some).collect()
 }

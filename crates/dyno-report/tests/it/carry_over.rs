@@ -1,7 +1,6 @@
 //! What the order of a run says, where several flows share each place in it.
 
 use crate::common::{Builder, summary};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_model::{Arrivals, ExperimentId, Flow, Metric, Nanos, Phase, Processes, RateHz, Workload};
 
@@ -19,7 +18,7 @@ const ORDERS: [[usize; 3]; 6] = [
 /// Twelve rounds of three stacks, two flows at once in each trial. `slower`: what the p50 of a flow is multiplied with,
 /// by the flow and the stack that ran before.
 pub(crate) fn flows(slower: impl Fn(&str, Option<usize>) -> f64) -> Run {
-    let mut b = Builder::new("flows", "several at once", TableKind::Stacks);
+    let mut b = Builder::new("flows", "several at once", "stacks");
     let stacks = ["udp", "tcp", "zenoh-tcp"].map(|stack| {
         let group = ExperimentId(b.plan().experiments.len() as u32);
         FLOWS.map(|name| {

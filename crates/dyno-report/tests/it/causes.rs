@@ -1,7 +1,6 @@
 //! What stands with a loss: what the kernels of the hosts counted meanwhile.
 
 use crate::common::{Builder, summary};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_model::{
     Arrivals, FullSocket, HostNetwork, Metric, NetworkCounter, PayloadSize, RateHz, Workload,
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Three trials of messages of 1 MB over udp that lose `lost` of a hundred each.
 fn run(lost: u64) -> Run {
-    let mut b = Builder::new("large", "large messages", TableKind::Stacks);
+    let mut b = Builder::new("large", "large messages", "stacks");
     let id = b.experiment("udp", |e| {
         e.payload = PayloadSize::new(1_000_000).unwrap();
         e.workload = Workload::Stream {

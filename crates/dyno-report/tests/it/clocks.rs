@@ -1,7 +1,6 @@
 //! What clocks of several hosts do to one-way times: which are shown, with what bound, and which not.
 
 use crate::common::{Builder, summary};
-use dyno_model::plan::TableKind;
 use dyno_model::record::{HostClock, Run};
 use dyno_model::{Arrivals, Experiment, Metric, Nanos, Placement, RateHz, Workload};
 use dyno_report::{Format, RenderOptions, render};
@@ -23,7 +22,7 @@ fn stream(e: &mut Experiment) {
 /// A stream of 100 µs over each stack, whose hosts' clocks are known to so many nanoseconds, and the
 /// round trip over `tcp`.
 fn run(bounds: [(&str, u64); 2]) -> Run {
-    let mut b = Builder::new("apart", "from here to there", TableKind::Stacks);
+    let mut b = Builder::new("apart", "from here to there", "stacks");
     for (stack, bound) in bounds {
         let id = b.experiment(stack, stream);
         b.trials(
@@ -110,7 +109,7 @@ fn programs_get_the_figures_and_whether_they_say_anything() {
 
 #[test]
 fn one_clock_is_not_spoken_of() {
-    let mut b = Builder::new("here", "here", TableKind::Stacks);
+    let mut b = Builder::new("here", "here", "stacks");
     let id = b.experiment("tcp", stream);
     b.trials(id, &[(Metric::Response, 100_000.0, 4_000, 0)]);
     let text = show(&b.build(), Format::Table);

@@ -4,7 +4,7 @@
 use crate::common::held::{calm, gaps, load, place};
 use crate::common::{Builder, summary};
 use dyno_model::cause::{Cause, Warning};
-use dyno_model::plan::{Extent, TableKind};
+use dyno_model::plan::Extent;
 use dyno_model::record::FailureKind;
 use dyno_model::{ExperimentId, HostLoad, Metric, Nanos, Precision};
 use dyno_report::{
@@ -12,7 +12,7 @@ use dyno_report::{
 };
 
 fn builder() -> Builder {
-    Builder::new("test", "", TableKind::Stacks)
+    Builder::new("test", "", "stacks")
 }
 
 /// The summary of the first experiment.
@@ -528,7 +528,7 @@ fn many_rows_share_their_remarks() {
 
 #[test]
 fn iceperfs_sections_keep_a_base_apart() {
-    let mut b = Builder::new("iceperf", "", TableKind::Iceperf);
+    let mut b = Builder::new("iceperf", "", "iceperf");
     let base = b.experiment("tcp", |_| {});
     let new = b.experiment("tcp", |e| e.base = Some(base));
     b.trials(base, &RTT);

@@ -1,6 +1,5 @@
 //! What each format looks like.
 
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, render};
 use dyno_stats::{Estimate, Latency, Quantile};
@@ -67,7 +66,7 @@ fn a_terminal_of_eighty_columns_has_what_most_want_in_one_line_each() {
 fn below_a_brief_table_stand_at_most_twelve_lines_and_how_many_more_there_are() {
     let stacks = |run: &Run| {
         let plan = &run.manifest.plan;
-        plan.table == TableKind::Stacks && !plan.experiments.is_empty()
+        plan.table == "stacks" && !plan.experiments.is_empty()
     };
     for (name, run) in crate::common::all()
         .into_iter()

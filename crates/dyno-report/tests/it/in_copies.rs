@@ -1,7 +1,6 @@
 //! A large payload's latency in copies of the payload, where the run has the probe of one.
 
 use crate::common::Builder;
-use dyno_model::plan::TableKind;
 use dyno_model::probe::{Probe, Writer};
 use dyno_model::{Metric, PayloadSize, Workload};
 use dyno_report::{Format, RenderOptions, Summary, render};
@@ -9,7 +8,7 @@ use dyno_stats::Latency;
 
 /// A round trip of 40 µs with a payload of so many bytes, and a copy of `copied` that takes 10 µs, and 20 µs where another CPU has written it.
 fn summary(payload: u64, copied: u64, lost: u64) -> Summary {
-    let mut b = Builder::new("test", "", TableKind::Stacks);
+    let mut b = Builder::new("test", "", "stacks");
     let pipe = b.experiment("pipe", |e| e.payload = PayloadSize::new(payload).unwrap());
     b.trials(pipe, &[(Metric::Rtt, 40_000.0, 800, lost)]);
     for (by, p50) in [(Writer::Own, 10_000.0), (Writer::Other, 20_000.0)] {

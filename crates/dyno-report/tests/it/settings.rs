@@ -3,7 +3,6 @@
 use crate::common::Builder;
 use dyno_model::Metric::Rtt;
 use dyno_model::chain::{Chain, ChainLeg, Gateway};
-use dyno_model::plan::TableKind;
 use dyno_model::{
     AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options, Placement, Wait,
 };
@@ -44,7 +43,7 @@ fn adapter(name: &str, version: &str, depth: Option<i64>) -> AdapterDescription 
 
 /// The lines below a table of these stacks that are about settings and versions.
 fn lines(stacks: &[&str], change: impl FnOnce(&mut Builder)) -> Vec<String> {
-    let mut b = Builder::new("quick", "settings", TableKind::Stacks);
+    let mut b = Builder::new("quick", "settings", "stacks");
     for stack in stacks {
         let id = b.experiment(stack, |_| {});
         b.trials(id, &[(Rtt, 10_000.0, 2_000, 0)]);

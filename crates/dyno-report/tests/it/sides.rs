@@ -3,7 +3,6 @@
 
 use crate::common::{Builder, summary};
 use dyno_model::chain::{Chain, ChainLeg, Gateway};
-use dyno_model::plan::TableKind;
 use dyno_model::{ExperimentId, Metric, Nanos, Options, Placement, RateHz, Wait, Workload};
 use dyno_report::{Format, NoRatio, RenderOptions, Summary, render};
 use dyno_stats::Quantile;
@@ -13,7 +12,7 @@ fn rtt(p50: f64) -> [(Metric, f64, u64, u64); 1] {
 }
 
 fn builder() -> Builder {
-    Builder::new("test", "", TableKind::Stacks)
+    Builder::new("test", "", "stacks")
 }
 
 /// A floor, and a stack with that many times its p50 beside it.
@@ -64,7 +63,7 @@ fn trials_that_the_host_disturbed_make_no_ratio_on_either_side() {
 #[test]
 fn a_leg_alone_is_marked_and_stands_beside_its_chain_only_under_the_same_conditions() {
     let measure = |wait| {
-        let mut b = Builder::new("paths", "", TableKind::SCore);
+        let mut b = Builder::new("paths", "", "s-core");
         let leg = b.experiment("pipe", |e| {
             e.added = true;
             e.wait = Wait::Spin;

@@ -2,7 +2,6 @@
 
 use crate::common::{Builder, summary};
 use dyno_model::factor::Arrivals;
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_model::unit::RateHz;
 use dyno_model::{Metric, Nanos, OptionValue, Topology, Workload};
@@ -12,7 +11,7 @@ const US: f64 = 1e3;
 
 /// Calls of a broker that has its own, of one that has none, and a round trip of one that measured no call.
 fn signals() -> Run {
-    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    let mut b = Builder::new("signals", "signals through brokers", "signals");
     for (stack, p50, paired) in [
         ("kuksa", 900.0 * US, false),
         ("mqtt-qos0", 200.0 * US, true),
@@ -123,7 +122,7 @@ fn read_at(b: &mut Builder, all: &[(f64, u16)]) {
 
 #[test]
 fn reads_and_sets_stand_in_the_columns_of_the_stacks_that_read_and_set() {
-    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    let mut b = Builder::new("signals", "signals through brokers", "signals");
     read_at(&mut b, &[(1.0, 1), (1.0, 4), (1_000.0, 1), (1_000.0, 4)]);
     floods(&mut b, "kuksa-viss-set", "publish", "viss");
     floods(&mut b, "kuksa", "receive", "grpc");
@@ -175,7 +174,7 @@ fn clients(steps: &[(u16, f64, u64)]) -> String {
 
 /// As [`clients`], of so many samples, beside another stack that has `others`.
 fn clients_of(steps: &[(u16, f64, u64)], samples: u64, others: &[u16]) -> String {
-    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    let mut b = Builder::new("signals", "signals through brokers", "signals");
     for receivers in others {
         let stream = b.experiment("nats", |e| {
             e.workload = Workload::Stream {

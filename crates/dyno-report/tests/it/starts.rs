@@ -3,7 +3,6 @@
 use crate::common::starts::{add_starts, starts};
 use crate::common::{Builder, summary};
 use dyno_model::Metric;
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Format, RenderOptions, render};
 use dyno_stats::Quantile;
@@ -29,7 +28,7 @@ fn starts_in_eighty_columns() {
 
 #[test]
 fn starts_beside_other_workloads_come_after_them() {
-    let mut b = Builder::new("both", "round trips and starts", TableKind::Stacks);
+    let mut b = Builder::new("both", "round trips and starts", "stacks");
     let id = b.experiment("tcp", |_| {});
     b.trials(id, &[(Metric::Rtt, 12_000.0, 2_000, 0)]);
     add_starts(&mut b, "tcp", 6, 0.3);

@@ -3,7 +3,7 @@
 use crate::common::{Builder, summary};
 use dyno_model::chain::{Chain, ChainLeg, Gateway, Stage};
 use dyno_model::factor::Arrivals;
-use dyno_model::plan::{Extent, Refusal, TableKind};
+use dyno_model::plan::{Extent, Refusal};
 use dyno_model::record::FailureKind;
 use dyno_model::unit::RateHz;
 use dyno_model::{Metric, Nanos, OptionValue, PayloadSize, Placement, Topology, Wait, Workload};
@@ -30,7 +30,7 @@ fn shown(summary: &Summary) -> String {
 
 /// Stacks of S-CORE's suite: a local one, a chain of it, and one to another host.
 fn s_core() -> Summary {
-    let mut b = Builder::new("s-core", "paths", TableKind::SCore);
+    let mut b = Builder::new("s-core", "paths", "s-core");
     let leg = |stack: &str, placement| ChainLeg {
         stack: stack.into(),
         adapter: stack.into(),
@@ -155,7 +155,7 @@ fn s_core() -> Summary {
 
 /// Stacks of the suite `signals`, with something in each row.
 fn signals() -> Summary {
-    let mut b = Builder::new("signals", "signals through brokers", TableKind::Signals);
+    let mut b = Builder::new("signals", "signals through brokers", "signals");
     let stream = |hz: f64| Workload::Stream {
         rate: RateHz::new(hz).unwrap(),
         arrivals: Arrivals::Fixed,

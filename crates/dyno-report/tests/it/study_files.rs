@@ -2,7 +2,6 @@
 
 use crate::common::{Builder, summary};
 use dyno_model::origin::{Origin, Request, Text};
-use dyno_model::plan::TableKind;
 use dyno_model::{Metric, PayloadSize};
 use dyno_report::study::of_text;
 use dyno_report::{Format, RenderOptions, Summary, render};
@@ -15,7 +14,7 @@ const LIMITS: &str = include_str!("../../../../limits/sodev.toml");
 
 /// Two stacks and two payloads, of which one has too few samples, shown by that study.
 fn shown_by(study: &str) -> String {
-    let mut b = Builder::new("half-trips", "half trips", TableKind::Stacks);
+    let mut b = Builder::new("half-trips", "half trips", "stacks");
     for (stack, p50) in [("uds-stream", 8_000.0), ("tcp", 20_000.0)] {
         for (bytes, samples) in [(64, 3_000), (1_024, 3_000), (65_536, 20)] {
             let id = b.experiment(stack, |e| {
@@ -51,7 +50,7 @@ fn a_stored_study_that_cannot_be_read_is_named_above_the_table_of_stacks() {
 
 #[test]
 fn the_study_of_a_run_stands_in_its_origin() {
-    let mut b = Builder::new("half-trips", "half trips", TableKind::Stacks);
+    let mut b = Builder::new("half-trips", "half trips", "stacks");
     b.experiment("tcp", |_| {});
     let study = Text {
         path: "mine.toml".into(),

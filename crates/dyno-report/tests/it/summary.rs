@@ -1,14 +1,13 @@
 //! What a summary says of a run.
 
 use crate::common::{Builder, summary};
-use dyno_model::plan::TableKind;
 use dyno_model::record::{FailureKind, ProcessCost};
 use dyno_model::{ExperimentId, Metric, Nanos, RateHz, Shard, TrialFigure, TrialRecord, Workload};
 use dyno_report::{ExperimentSummary, FailedAs, Format, RenderOptions, Spread, Summary, render};
 use dyno_stats::{Latency, Quantile};
 
 fn builder() -> Builder {
-    Builder::new("test", "", TableKind::Stacks)
+    Builder::new("test", "", "stacks")
 }
 
 fn p50(e: &ExperimentSummary) -> f64 {

@@ -3,29 +3,23 @@
 use crate::commands::check::refused;
 use crate::exit::Result;
 use dyno_judge::{CheckOptions, Limits};
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::Summary;
 
 /// The limits of the study whose table it is: the file's name and its text.
-fn limits_of(table: TableKind) -> Option<(&'static str, &'static str)> {
-    match table {
-        TableKind::Sodev => Some((
-            "limits/sodev.toml",
-            include_str!("../../../../limits/sodev.toml"),
-        )),
-        _ => None,
-    }
+fn limits_of(table: &str) -> Option<(&'static str, &'static str)> {
+    let text = include_str!("../../../../limits/sodev.toml");
+    (table == "sodev").then_some(("limits/sodev.toml", text))
 }
 
 /// Whether the table of the run's suite has verdicts, which take the run with its histograms.
-pub(crate) fn has(table: TableKind) -> bool {
+pub(crate) fn has(table: &str) -> bool {
     limits_of(table).is_some()
 }
 
 /// Adds them to the summary of `run`.
 pub(crate) fn judge(run: &Run, summary: &mut Summary) -> Result<()> {
-    if let Some((name, text)) = limits_of(summary.run.table) {
+    if let Some((name, text)) = limits_of(&summary.run.table) {
         let limits = Limits::parse(name, text).map_err(refused)?;
         summary.requirements = dyno_judge::requirements(run, &limits, &CheckOptions::default());
     }
@@ -38,7 +32,7 @@ mod tests {
 
     #[test]
     fn limits_that_are_built_in_can_be_read() {
-        let built_in = limits_of(TableKind::Sodev);
+        let built_in = limits_of("sodev");
         let (name, text) = built_in.unwrap();
         let limits = Limits::parse(name, text).unwrap();
         assert!(limits.limits().iter().any(|l| l.source().is_some()));

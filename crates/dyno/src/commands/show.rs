@@ -8,7 +8,7 @@ use crate::exit::{Code, Failure, Result};
 use crate::output;
 use crate::terminal;
 use dyno_judge::ImportSheet;
-use dyno_model::plan::TableKind;
+use dyno_model::plan::STACKS;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use dyno_store::Shown;
@@ -110,7 +110,7 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     let is_table = matches!(format, ShowFormat::Table | ShowFormat::Markdown);
     let samples_of_trials = format == ShowFormat::Gbench
         || manifest.plan.search.is_some()
-        || is_table && requirements::has(manifest.plan.table);
+        || is_table && requirements::has(&manifest.plan.table);
     let how = SummaryOptions::default();
     let (run, mut summary, whole) = match samples_of_trials {
         true => {
@@ -244,7 +244,7 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
 
 /// The answers that stand above the table of stacks, with a blank line below; of a study its own table is the answer.
 fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions) -> String {
-    if format != Format::Table || run.manifest.plan.table != TableKind::Stacks {
+    if format != Format::Table || run.manifest.plan.table != STACKS {
         return String::new();
     }
     let lines = dyno_page::brief(summary, &run.manifest, options.width, options.sparklines);
