@@ -124,9 +124,9 @@ fn event(fault: &Fault) -> String {
         Target::Sender { number: 1.. } | Target::Receiver { number: 1.. } => "",
         Target::Sender { .. } | Target::Receiver { .. } | Target::Daemon { .. } => "the ",
     };
-    let was = match fault.what {
-        FaultKind::Crash | FaultKind::Leave | FaultKind::Rejoin => "",
-        _ => "was ",
+    let was = match fault.what.info().done.starts_with("was ") {
+        true => "was ",
+        false => "",
     };
     format!("{the}{who} {was}{done}")
 }
