@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) congestion: CongestionControl,
     pub(crate) express: bool,
     batching: bool,
+    low_latency: bool,
     buffer: usize,
     /// The stack says how large it is.
     asked: bool,
@@ -65,6 +66,7 @@ impl Settings {
             },
             express: context.bool("express", true)?,
             batching: context.bool("batching", true)?,
+            low_latency: context.bool("low_latency", false)?,
             asked: context.options.contains_key("buffer"),
             buffer: usize::try_from(buffer)
                 .ok()
@@ -113,7 +115,7 @@ impl Settings {
         } else {
             "\"peer\""
         };
-        let entries: [(&str, &str); 18] = [
+        let entries: [(&str, &str); 20] = [
             ("mode", mode),
             (
                 "transport/link/tx/queue/congestion_control/block/wait_before_close",
@@ -136,6 +138,15 @@ impl Settings {
             // A lost datagram of the handshake costs one try.
             ("transport/unicast/open_timeout", "2000"),
             ("transport/unicast/accept_timeout", "2000"),
+            // zenoh refuses the one beside the other.
+            (
+                "transport/unicast/qos/enabled",
+                &(!self.low_latency).to_string(),
+            ),
+            (
+                "transport/unicast/lowlatency",
+                &self.low_latency.to_string(),
+            ),
             (
                 "transport/link/tx/queue/batching/enabled",
                 &self.batching.to_string(),
@@ -261,6 +272,13 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "what carries zenoh's protocol; over udp a lost datagram is a lost message",
         ),
         spec(
+            "low_latency",
+            OptionKind::Bool,
+            OptionValue::Bool(false),
+            "zenoh's transport `lowlatency`, without priorities, batches and fragments: a message has to fit into a piece of \
+             65,000 B; zenoh's own default is false",
+        ),
+        spec(
             "reliability",
             one_of(["reliable", "best-effort"]),
             text("reliable"),
@@ -314,7 +332,8 @@ mod tests {
     fn zenoh_accepts_every_entry_of_the_configuration() {
         let locators = ["tcp/127.0.0.1:4000".to_owned(), "tcp/[::1]:4001".to_owned()];
         for shm in [false, true] {
-            let settings = settings(&[("shm", OptionValue::Bool(shm))]).unwrap();
+            let low_latency = ("low_latency", OptionValue::Bool(!shm));
+            let settings = settings(&[("shm", OptionValue::Bool(shm)), low_latency]).unwrap();
             let config = settings.config(&locators, &locators[..1]).unwrap();
             let listen = config.get_json("listen/endpoints").unwrap();
             assert!(

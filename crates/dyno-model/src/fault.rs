@@ -5,61 +5,46 @@
 //! that outlives its process ([`FaultEvent`]). The runner makes the faults, stamps them ([`FaultMade`]) and works out
 //! of the logs what came of them ([`Outage`]).
 
-use crate::unit::{Nanos, with_prefix};
+use crate::probe::choice;
+use crate::unit::{Nanos, UnitError, with_prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
-/// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultKind {
-    /// Nothing: a control, with all that is done for a fault but the fault.
-    Nothing,
-    /// A process is killed with SIGKILL, and nobody takes its place.
-    Kill,
-    /// A process aborts (SIGABRT), and nobody takes its place.
-    Crash,
-    /// A participant closes its endpoints in order and its process ends; of a daemon: it is asked to end as its stack file says.
-    Leave,
-    /// A process is killed with SIGKILL; after the fault's time a new one takes its place under the same names.
-    Restart,
-    /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
-    Rejoin,
-    /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
-    Storm,
-    /// A process is stopped with SIGSTOP for the fault's time, then continued.
-    Stop,
-    /// All processes of a host are stopped with SIGSTOP for the fault's time.
-    Freeze,
-    /// The host's own end of its link is switched off for the fault's time: its side sees it. Unlike with an unplugged cable its
-    /// routes go too, so that sends fail at once.
-    LinkDown,
-    /// All packets to or from the host are dropped for the fault's time, without a sign.
-    Blackout,
-    /// A share of the packets to and from the host is dropped at random for the fault's time.
-    Loss,
-    /// The host's link has another rate for the fault's time, in both directions.
-    Rate,
+choice! {
+    /// What is done.
+    FaultKind, "kind of fault" {
+        /// Nothing: a control, with all that is done for a fault but the fault.
+        Nothing = "nothing",
+        /// A process is killed with SIGKILL, and nobody takes its place.
+        Kill = "kill",
+        /// A process aborts (SIGABRT), and nobody takes its place.
+        Crash = "crash",
+        /// A participant closes its endpoints in order and its process ends; of a daemon: it is asked to end as its stack file says.
+        Leave = "leave",
+        /// A process is killed with SIGKILL; after the fault's time a new one takes its place under the same names.
+        Restart = "restart",
+        /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
+        Rejoin = "rejoin",
+        /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
+        Storm = "storm",
+        /// A process is stopped with SIGSTOP for the fault's time, then continued.
+        Stop = "stop",
+        /// All processes of a host are stopped with SIGSTOP for the fault's time.
+        Freeze = "freeze",
+        /// The host's own end of its link is switched off for the fault's time: its side sees it. Unlike with an unplugged cable its
+        /// routes go too, so that sends fail at once.
+        LinkDown = "link-down",
+        /// All packets to or from the host are dropped for the fault's time, without a sign.
+        Blackout = "blackout",
+        /// A share of the packets to and from the host is dropped at random for the fault's time.
+        Loss = "loss",
+        /// The host's link has another rate for the fault's time, in both directions.
+        Rate = "rate",
+    }
 }
 
 impl FaultKind {
-    /// Every kind, in the order of the reference.
-    pub const ALL: [FaultKind; 13] = [
-        FaultKind::Nothing,
-        FaultKind::Kill,
-        FaultKind::Crash,
-        FaultKind::Leave,
-        FaultKind::Restart,
-        FaultKind::Rejoin,
-        FaultKind::Storm,
-        FaultKind::Stop,
-        FaultKind::Freeze,
-        FaultKind::LinkDown,
-        FaultKind::Blackout,
-        FaultKind::Loss,
-        FaultKind::Rate,
-    ];
-
     /// Whether a new process takes the place of one that has ended.
     pub const fn restarts(self) -> bool {
         matches!(
@@ -70,33 +55,27 @@ impl FaultKind {
 
     /// Its row of the table.
     pub const fn info(self) -> FaultInfo {
-        const fn info(name: &'static str, done: &'static str, on: On, lasts: bool) -> FaultInfo {
-            FaultInfo {
-                name,
-                done,
-                on,
-                lasts,
-            }
+        const fn info(done: &'static str, on: On, lasts: bool) -> FaultInfo {
+            FaultInfo { done, on, lasts }
         }
         match self {
-            FaultKind::Nothing => info("nothing", "left alone", On::Process, true),
-            FaultKind::Kill => info("kill", "killed", On::Process, false),
-            FaultKind::Crash => info("crash", "crashed", On::Process, false),
-            FaultKind::Leave => info("leave", "left", On::Process, false),
-            FaultKind::Restart => info("restart", "killed and restarted after", On::Process, true),
-            FaultKind::Rejoin => info("rejoin", "left and rejoined after", On::Process, true),
+            FaultKind::Nothing => info("was left alone", On::Process, true),
+            FaultKind::Kill => info("was killed", On::Process, false),
+            FaultKind::Crash => info("crashed", On::Process, false),
+            FaultKind::Leave => info("left", On::Process, false),
+            FaultKind::Restart => info("was killed and restarted after", On::Process, true),
+            FaultKind::Rejoin => info("left and rejoined after", On::Process, true),
             FaultKind::Storm => info(
-                "storm",
-                "killed and restarted with all others of its side after",
+                "was killed and restarted with all others of its side after",
                 On::Process,
                 true,
             ),
-            FaultKind::Stop => info("stop", "stopped for", On::Process, true),
-            FaultKind::Freeze => info("freeze", "frozen for", On::Host, true),
-            FaultKind::LinkDown => info("link-down", "without a link for", On::Link, true),
-            FaultKind::Blackout => info("blackout", "cut off without a sign for", On::Link, true),
-            FaultKind::Loss => info("loss", "on a lossy link for", On::Link, true),
-            FaultKind::Rate => info("rate", "on a link of another rate for", On::Link, true),
+            FaultKind::Stop => info("was stopped for", On::Process, true),
+            FaultKind::Freeze => info("was frozen for", On::Host, true),
+            FaultKind::LinkDown => info("was without a link for", On::Link, true),
+            FaultKind::Blackout => info("was cut off without a sign for", On::Link, true),
+            FaultKind::Loss => info("was on a lossy link for", On::Link, true),
+            FaultKind::Rate => info("was on a link of another rate for", On::Link, true),
         }
     }
 }
@@ -104,9 +83,7 @@ impl FaultKind {
 /// What is to be known of a kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultInfo {
-    /// In suites and JSON.
-    pub name: &'static str,
-    /// What was done to whom it struck, in a sentence before its time: `without a link for`.
+    /// What was done to whom it struck, in a sentence before its time: `was without a link for`.
     pub done: &'static str,
     /// What it strikes.
     pub on: On,
@@ -162,17 +139,18 @@ impl fmt::Display for Target {
     }
 }
 
-/// Which packets a blackout drops, seen from the host that it strikes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// All.
-    #[default]
-    Both,
-    /// Those that it would receive.
-    In,
-    /// Those that it sends.
-    Out,
+choice! {
+    /// Which packets a blackout drops, seen from the host that it strikes.
+    #[derive(Default)]
+    Way, "way of packets" {
+        /// All.
+        #[default]
+        Both = "both",
+        /// Those that it would receive.
+        In = "in",
+        /// Those that it sends.
+        Out = "out",
+    }
 }
 
 /// A fault of an experiment.
@@ -211,7 +189,8 @@ fn is_both(way: &Way) -> bool {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.what.info();
-        write!(f, "{} {}", self.who, info.done)?;
+        let done = info.done.strip_prefix("was ").unwrap_or(info.done);
+        write!(f, "{} {done}", self.who)?;
         if info.lasts && self.what != FaultKind::Nothing {
             write!(f, " {}", self.lasts)?;
         }

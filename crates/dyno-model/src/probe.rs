@@ -27,6 +27,8 @@ macro_rules! choice {
     };
 }
 
+pub(crate) use choice;
+
 choice! {
     /// The system call that is timed.
     Call, "system call" {

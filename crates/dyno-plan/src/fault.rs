@@ -37,21 +37,6 @@ const REQUIRED: [(&str, &str); 3] = [
     ),
 ];
 
-impl Quantity for FaultKind {
-    fn read(text: &str) -> Result<Self, UnitError> {
-        let found = FaultKind::ALL.iter().find(|kind| kind.info().name == text);
-        found.copied().ok_or_else(|| UnitError {
-            what: "kind of fault",
-            found: text.to_owned(),
-            reason: "there is none of that name".into(),
-            example: "\"restart\"",
-        })
-    }
-    fn words() -> Vec<&'static str> {
-        FaultKind::ALL.iter().map(|kind| kind.info().name).collect()
-    }
-}
-
 impl Quantity for Target {
     fn read(text: &str) -> Result<Self, UnitError> {
         let wrong = |reason: &str| UnitError {
@@ -76,25 +61,6 @@ impl Quantity for Target {
             }),
             _ => Err(wrong("it is a sender, a receiver or a daemon")),
         }
-    }
-}
-
-impl Quantity for Way {
-    fn read(text: &str) -> Result<Self, UnitError> {
-        match text {
-            "both" => Ok(Way::Both),
-            "in" => Ok(Way::In),
-            "out" => Ok(Way::Out),
-            _ => Err(UnitError {
-                what: "way of packets",
-                found: text.to_owned(),
-                reason: "there is none of that name".into(),
-                example: "\"in\"",
-            }),
-        }
-    }
-    fn words() -> Vec<&'static str> {
-        vec!["both", "in", "out"]
     }
 }
 
@@ -250,7 +216,7 @@ fn burst(node: &Node, share: Option<f64>, problems: &mut Problems) -> Option<f64
 
 /// Refuses keys that the kind of fault does not have, and those that it lacks.
 fn refuse_keys(node: &Node, table: &Table, what: &At<FaultKind>, problems: &mut Problems) {
-    let name = what.value.info().name;
+    let name = what.value.as_str();
     for (key, advice) in OF_KINDS {
         let has = has(what.value, key);
         match (table.entry(key), has) {
@@ -297,7 +263,7 @@ fn has(kind: FaultKind, key: &str) -> bool {
 /// The kinds of fault that have a key.
 fn having(key: &str) -> String {
     let all = FaultKind::ALL.iter().filter(|kind| has(**kind, key));
-    let names: Vec<&str> = all.map(|kind| kind.info().name).collect();
+    let names: Vec<&str> = all.map(|kind| kind.as_str()).collect();
     names.join(", ")
 }
 
@@ -325,10 +291,7 @@ fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems
     problems.push(
         Problem::at(
             &who.at,
-            format!(
-                "a {} strikes {struck}, not a daemon",
-                what.value.info().name
-            ),
+            format!("a {} strikes {struck}, not a daemon", what.value.as_str()),
         )
         .label("names a process")
         .help("write `who = \"sender\"` or `who = \"receiver\"` for the host that it is on"),
@@ -344,7 +307,7 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                 .at
                 .value
                 .saturating_add(longest.unwrap_or(Nanos::ZERO));
-            let name = earlier.what.info().name;
+            let name = earlier.what.as_str();
             let who = &earlier.who.value;
             let ended = matches!(
                 earlier.what,
@@ -439,7 +402,7 @@ pub(crate) fn check_window(
         for lasts in &fault.lasts {
             let end = fault.at.value.saturating_add(lasts.value);
             if end >= time {
-                let name = fault.what.info().name;
+                let name = fault.what.as_str();
                 problems.push(
                     Problem::at(
                         &lasts.at,
@@ -500,7 +463,7 @@ fn beside(e: &Experiment) -> Option<&'static str> {
 /// Why the window leaves no room for what a fault would show: the usual before it; after it up to a period of jitter, and twice the
 /// time that proves a steady state, of which one may pass until the first message.
 fn out_of_room(fault: &Fault, e: &Experiment) -> Option<RefusalReason> {
-    let what = fault.what.info().name.to_owned();
+    let what = fault.what.to_string();
     let Some(period) = e.workload.due_period() else {
         return Some(RefusalReason::FaultNoGap);
     };
@@ -536,7 +499,7 @@ fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option
         return Some(reason);
     }
     let info = fault.what.info();
-    let what = info.name.to_owned();
+    let what = fault.what.to_string();
     let (number, there) = match &fault.who {
         Target::Daemon { name } => return no_daemon(name, stack),
         Target::Sender { number } => (*number, e.topology.senders),
@@ -563,7 +526,7 @@ fn without_rate(fault: &Fault, graph: &Graph, testbed: &Testbed) -> Option<Refus
     let host = host.and_then(|host| testbed.hosts.get(host))?;
     let lacks = fault.what == FaultKind::Rate && host.link.is_none();
     lacks.then(|| RefusalReason::FaultNoRate {
-        what: fault.what.info().name.to_owned(),
+        what: fault.what.to_string(),
         host: host.name.clone(),
     })
 }

@@ -1,6 +1,7 @@
 //! Values of suite files: from a node to a quantity, or a problem that says what to write.
 
 use dyno_model::chain::{Full, Threads};
+use dyno_model::fault::{self, FaultKind};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
@@ -50,6 +51,7 @@ macro_rules! words {
 words!(
     Access,
     Arrivals,
+    FaultKind,
     Full,
     Placement,
     ProbeKind,
@@ -58,6 +60,7 @@ words!(
     Sides,
     Start,
     Threads,
+    fault::Way,
     WorkloadKind
 );
 

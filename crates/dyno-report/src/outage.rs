@@ -7,7 +7,7 @@ use crate::remark::Item;
 use crate::summary::{DeafEnd, ExperimentSummary, OutageSummary, Spread, TOLD_BY};
 use crate::view::View;
 use dyno_model::plan::Stack;
-use dyno_model::{Experiment, Outage, TrialRecord};
+use dyno_model::{Experiment, Nanos, Outage, TrialRecord};
 pub(crate) use words::{INFINITE, legend};
 pub use words::{deaf_for_ever, half_deaf, relapse, verdict};
 
@@ -52,6 +52,10 @@ pub(crate) fn summarise(
         recovered: count(|t| !is_deaf(t)),
         deaf_ends: deaf_ends.collect(),
         half_deaf: count(|t| is_deaf(t) && t.outages.iter().any(|o| o.recovery.is_some())),
+        relapses: told
+            .iter()
+            .filter_map(|t| t.outages.iter().filter_map(relapse_of).max())
+            .collect(),
         told: TOLD_BY.map(|(by, _)| {
             let first = |t: &TrialRecord| t.detections.iter().min_by_key(|d| d.after).map(|d| d.by);
             told.iter().filter(|t| first(t) == by).count() as u64
@@ -62,6 +66,17 @@ pub(crate) fn summarise(
         burst: most(|o| o.burst),
         oldest_ns: most(|o| o.oldest.0),
     })
+}
+
+/// A receiver whose rate and latency are as before later than this, beyond twice its recovery, had a relapse: a steady state
+/// takes less to prove.
+const LATE: Nanos = Nanos::from_secs(1);
+
+/// When the receiver was steady, if it had a relapse; [`Nanos::MAX`] where it was not within the window.
+fn relapse_of(o: &Outage) -> Option<Nanos> {
+    let (recovery, steady) = (o.recovery?, o.steady.unwrap_or(Nanos::MAX));
+    let usual = recovery.saturating_add(recovery).saturating_add(LATE);
+    (steady > usual).then_some(steady)
 }
 
 /// The verdict on each row with faults.

@@ -2,7 +2,8 @@
 
 use dyno_model::Nanos;
 use dyno_model::cause::Exit;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -58,10 +59,11 @@ pub(crate) fn send(child: u32, signal: Signal) -> io::Result<()> {
     Ok(rustix::process::kill_process(number(child)?, signal)?)
 }
 
-/// Waits until all threads of a child that was sent SIGSTOP stand still.
+/// Waits until all threads of a child that was sent SIGSTOP stand still, or it has ended.
 pub(crate) fn await_stop(child: u32) -> io::Result<()> {
     let deadline = Instant::now() + STOPPING;
-    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let until = WaitIdOptions::STOPPED | WaitIdOptions::EXITED;
+    let options = until | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     while rustix::process::waitid(WaitId::Pid(number(child)?), options)?.is_none() {
         if Instant::now() >= deadline {
             return Err(io::Error::other("it goes on after SIGSTOP"));
@@ -72,14 +74,16 @@ pub(crate) fn await_stop(child: u32) -> io::Result<()> {
 }
 
 /// Has a child that crashes leave no core file, which would lie where dyno was called, and no report of one: a limit of one
-/// byte turns off both (core(5)).
+/// byte turns off both (core(5)). Who has a hard limit of zero and may not raise it leaves no file either.
 pub(crate) fn without_core(child: u32) -> io::Result<()> {
     let limit = Rlimit {
         current: Some(1),
         maximum: Some(1),
     };
-    rustix::process::prlimit(Some(number(child)?), Resource::Core, limit)?;
-    Ok(())
+    match rustix::process::prlimit(Some(number(child)?), Resource::Core, limit) {
+        Err(Errno::PERM) if getrlimit(Resource::Core).maximum == Some(0) => Ok(()),
+        set => Ok(set.map(drop)?),
+    }
 }
 
 fn number(child: u32) -> io::Result<Pid> {

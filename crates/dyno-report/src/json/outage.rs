@@ -1,12 +1,12 @@
 //! What came of the faults of an experiment in the JSON interface.
 
 use crate::outage;
-use crate::summary::{ExperimentSummary, OutageSummary, Spread, TOLD_BY};
+use crate::summary::{DeafEnd, ExperimentSummary, Spread, TOLD_BY};
 use dyno_model::Fault;
 use dyno_model::fault::Way;
 use dyno_model::plan::Timeout;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -29,14 +29,10 @@ pub(super) struct OutageJson<'a> {
     /// Trials that count in which the end of a fault was not reached.
     unended: u64,
     /// Each receiver that never got a newer message: the number of the trial, of the participant and of the channel.
-    deaf_ends: Vec<DeafEndJson>,
+    deaf_ends: &'a [DeafEnd],
     /// Trials by how the library first told of the fault at an end that it did not strike: the number of matched peers fell, a
     /// send failed or was refused, a take failed, or it did not tell.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "std::collections::BTreeMap<String, u64>")
-    )]
-    told_by: ToldBy<'a>,
+    told_by: BTreeMap<&'static str, u64>,
     /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
     lost: Option<Spread>,
     /// Further copies of messages of a trial.
@@ -82,7 +78,7 @@ struct FaultJson {
 impl From<&Fault> for FaultJson {
     fn from(f: &Fault) -> FaultJson {
         FaultJson {
-            what: f.what.info().name,
+            what: f.what.as_str(),
             who: f.who.to_string(),
             at_ns: f.at.0,
             for_ns: f.what.info().lasts.then_some(f.lasts.0),
@@ -117,14 +113,6 @@ impl<'a> From<&'a Timeout> for TimeoutJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct DeafEndJson {
-    trial: u32,
-    receiver: u16,
-    channel: u16,
-}
-
 /// What is found by name.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -135,18 +123,6 @@ struct FindingJson {
     trials: u64,
     /// The finding in a sentence.
     text: String,
-}
-
-struct ToldBy<'a>(&'a OutageSummary);
-
-impl Serialize for ToldBy<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut map = out.serialize_map(Some(TOLD_BY.len()))?;
-        for ((_, word), n) in TOLD_BY.iter().zip(self.0.told) {
-            map.serialize_entry(word, &n)?;
-        }
-        map.end()
-    }
 }
 
 impl<'a> OutageJson<'a> {
@@ -160,11 +136,7 @@ impl<'a> OutageJson<'a> {
         let findings = findings
             .into_iter()
             .filter_map(|(name, trials, text)| text.map(|text| FindingJson { name, trials, text }));
-        let deaf_ends = o.deaf_ends.iter().map(|end| DeafEndJson {
-            trial: end.trial,
-            receiver: end.receiver,
-            channel: end.channel,
-        });
+        let told_by = TOLD_BY.iter().map(|(_, word)| *word).zip(o.told);
         Some(OutageJson {
             faults: o.faults.iter().map(Into::into).collect(),
             timeouts: o.timeouts.iter().map(Into::into).collect(),
@@ -174,8 +146,8 @@ impl<'a> OutageJson<'a> {
             half_deaf: o.half_deaf,
             untold: o.untold,
             unended: o.unended,
-            deaf_ends: deaf_ends.collect(),
-            told_by: ToldBy(o),
+            deaf_ends: &o.deaf_ends,
+            told_by: told_by.collect(),
             lost: o.lost,
             repeated: o.repeated,
             reordered: o.reordered,

@@ -3,7 +3,7 @@
 use crate::number::{TimeUnit, duration, latency_ns, sig3};
 use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary};
 use dyno_model::fault::{FaultKind, Target};
-use dyno_model::{Fault, Metric, WorkloadKind};
+use dyno_model::{Fault, Metric, Nanos, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// `after the receiver was without a link for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
@@ -43,24 +43,20 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     ))
 }
 
-/// How much later than after twice the longest recovery rate and latency are as before where messages ceased again, in nanoseconds: a
-/// steady state takes less than this to prove.
-const LATE: u64 = 1_000_000_000;
-
-/// `is steady only after up to 9.50 s`, where rate and latency are as before much later than the first message comes.
+/// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before much later than the first message
+/// comes.
 pub fn relapse(e: &ExperimentSummary) -> Option<String> {
-    let [recovery, steady] = [Metric::Recovery, Metric::Steady].map(|m| e.metrics.get(&m));
-    let (recovery, steady) = (recovery?, steady?);
-    let first = recovery.max?;
-    let never = steady.infinite.saturating_sub(recovery.infinite);
-    if never > 0 {
-        return Some(format!(
-            "is not steady when the window ends in {never} trials"
-        ));
-    }
-    let latest = steady.max?;
-    let is_late = latest > first.saturating_mul(2).saturating_add(LATE);
-    is_late.then(|| format!("is steady only after up to {}", duration(latest as f64)))
+    let outage = e.outage.as_ref()?;
+    let all = &outage.relapses;
+    let never = all.iter().filter(|after| **after == Nanos::MAX).count();
+    let (what, n) = match (never, all.iter().max()?) {
+        (0, latest) => {
+            let latest = duration(latest.0 as f64);
+            (format!("is steady only after up to {latest}"), all.len())
+        }
+        (never, _) => ("is not steady when the window ends".to_owned(), never),
+    };
+    Some(format!("{what} in {n} of {} trials", outage.trials))
 }
 
 /// The median with its interval, and what stands in brackets: the longest, or why there is no median.
@@ -128,9 +124,9 @@ fn event(fault: &Fault) -> String {
         Target::Sender { number: 1.. } | Target::Receiver { number: 1.. } => "",
         Target::Sender { .. } | Target::Receiver { .. } | Target::Daemon { .. } => "the ",
     };
-    let was = match fault.what {
-        FaultKind::Crash | FaultKind::Leave | FaultKind::Rejoin => "",
-        _ => "was ",
+    let was = match fault.what.info().done.starts_with("was ") {
+        true => "was ",
+        false => "",
     };
     format!("{the}{who} {was}{done}")
 }

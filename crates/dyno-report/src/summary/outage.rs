@@ -1,9 +1,10 @@
 //! What came of the faults of an experiment, over its counted trials.
 
 use super::spread::Spread;
-use dyno_model::Fault;
 use dyno_model::fault::DetectedBy;
 use dyno_model::plan::Timeout;
+use dyno_model::{Fault, Nanos};
+use serde::Serialize;
 
 /// What came of the faults of an experiment. Its times are [metrics](super::ExperimentSummary::metrics).
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,9 @@ pub struct OutageSummary {
     pub deaf_ends: Vec<DeafEnd>,
     /// Trials in which some receivers never got a newer message and others did.
     pub half_deaf: u64,
+    /// Of each trial in which rate and latency of a receiver came back much later than its first newer message: how long after the
+    /// fault that was, the latest of its receivers; [`Nanos::MAX`] where it was not within the window.
+    pub relapses: Vec<Nanos>,
     /// Trials by how the library first told of the fault, in the order of [`TOLD_BY`]; the last ones were never told.
     pub told: [u64; TOLD_BY.len()],
     /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
@@ -48,7 +52,9 @@ pub const TOLD_BY: [(Option<DetectedBy>, &str); 5] = [
 ];
 
 /// A receiver that never got a newer message after the fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "deaf_end"))]
 pub struct DeafEnd {
     /// The number of the trial.
     pub trial: u32,

@@ -1,7 +1,8 @@
 //! Experiments with faults: figures, tables, findings and exports.
 
-use dyno_kit::runs::outages;
-use dyno_model::Metric;
+use dyno_kit::runs::{Builder, outages};
+use dyno_model::plan::TableKind;
+use dyno_model::{Metric, Nanos};
 use dyno_report::{Format, Notes, RenderOptions, Summary, SummaryOptions, render, summarise};
 use dyno_stats::Latency;
 
@@ -55,6 +56,34 @@ fn deaf_and_half_deaf_trials_are_counted() {
 }
 
 #[test]
+fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
+    let seconds = |s: f64| Some(Nanos((s * 1e9) as u64));
+    let relapse = |trials: &[(f64, Option<Nanos>)]| {
+        let mut b = Builder::new("outage", "relapses", TableKind::Stacks);
+        let id = b.experiment("udp", outages::unplugged);
+        for (recovery, steady) in trials {
+            let mut end = outages::end(1, Some(recovery * 1e3));
+            end.steady = *steady;
+            outages::add_outage(&mut b, id, vec![end], None);
+        }
+        let s = summarise(&b.build(), &SummaryOptions::default());
+        dyno_report::outage_relapse(&s.experiments[0])
+    };
+    let slow = (2.9, seconds(3.0));
+    assert_eq!(relapse(&[slow, slow]), None);
+    let late = relapse(&[slow, (0.1, seconds(6.5))]);
+    assert_eq!(
+        late.unwrap(),
+        "is steady only after up to 6.50 s in 1 of 2 trials"
+    );
+    let never = relapse(&[slow, (0.1, seconds(6.5)), (0.1, None)]);
+    assert_eq!(
+        never.unwrap(),
+        "is not steady when the window ends in 1 of 3 trials"
+    );
+}
+
+#[test]
 fn table() {
     insta::assert_snapshot!("outages_table", shown(Format::Table, Some(140)));
 }
@@ -99,7 +128,7 @@ fn csv_has_the_fault_and_the_deaf_trials() {
 
 #[test]
 fn a_run_with_windows_starts_and_outages_has_a_table_of_each() {
-    let mut b = dyno_kit::runs::Builder {
+    let mut b = Builder {
         run: outages::outages(),
     };
     dyno_kit::runs::starts::add_starts(&mut b, "tcp", 10, 1.0);

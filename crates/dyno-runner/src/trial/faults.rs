@@ -182,6 +182,7 @@ impl<'a> Trial<'a, '_> {
                 };
                 let begin = self.strike(scene, &[victim], blow);
                 let begin = begin.map_err(|e| not_made(self, e))?;
+                scene.overtake(victim);
                 match victim {
                     Victim::Seat(seat) => scene.seats[seat].step = Step::Struck,
                     Victim::Daemon(daemon) => scene.away[daemon] = true,
@@ -232,11 +233,11 @@ impl<'a> Trial<'a, '_> {
             let Some(process) = self.process(scene, *victim) else {
                 continue;
             };
-            match (process.status, blow) {
-                (None, _) => self.strike_one(scene, *victim, process.pid, blow)?,
-                // It ended while it stood still.
-                (Some(_), Blow::Continue) => {}
-                (Some(_), _) => {
+            match process.status {
+                None => self.strike_one(scene, *victim, process.pid, blow)?,
+                // It ended while it stood still, or an earlier fault has ended it just now.
+                Some(_) if blow == Blow::Continue || scene.is_away(*victim) => continue,
+                Some(_) => {
                     let error = format!("{} has ended before", process.label);
                     return Err(io::Error::other(error));
                 }

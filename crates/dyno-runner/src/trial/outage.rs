@@ -108,7 +108,13 @@ impl<'a> Trial<'a, '_> {
         };
         let step = scene.seats[seat].step;
         if matches!(step, Step::Struck | Step::Gone) {
-            return self.hear_last(scene, seat, heard);
+            // That it is done may have been on its way.
+            if let Heard::Report(Ok(report)) = heard
+                && let Report::Done { sent } = *report
+            {
+                scene.seats[seat].done = Some(sent);
+            }
+            return Ok(());
         }
         match heard {
             Heard::Report(Ok(report)) => self.told(scene, seat, *report),
@@ -127,21 +133,6 @@ impl<'a> Trial<'a, '_> {
             }
             Heard::Silence => Err(self.blame(agent, None)),
         }
-    }
-
-    /// What somebody still says who has been struck: that it is done may have been on its way.
-    fn hear_last(
-        &mut self,
-        scene: &mut Scene<'_, 'a>,
-        seat: usize,
-        heard: Heard,
-    ) -> Result<(), Failed> {
-        if let Heard::Report(Ok(report)) = heard
-            && let Report::Done { sent } = *report
-        {
-            scene.seats[seat].done = Some(sent);
-        }
-        Ok(())
     }
 
     /// A report of an agent that plays or is on its way to it.

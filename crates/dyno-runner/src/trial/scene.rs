@@ -178,6 +178,24 @@ impl Scene<'_, '_> {
         self.acts.iter().all(|a| matches!(a.state, State::Over))
     }
 
+    /// Whether an earlier fault ends this process, or has ended it and no new one was started.
+    pub(super) fn is_away(&self, victim: Victim) -> bool {
+        let is_away = |act: &Act<'_>| matches!(act.state, State::Ending(_) | State::Away);
+        self.acts.iter().any(|a| a.victim == victim && is_away(a))
+    }
+
+    /// Another fault ends this process, whether it was about to end or to come back: earlier ones wait for it no more.
+    pub(super) fn overtake(&mut self, victim: Victim) {
+        for act in self.acts.iter_mut().filter(|act| act.victim == victim) {
+            if matches!(
+                act.state,
+                State::Ending(_) | State::Away | State::Returning(_)
+            ) {
+                act.state = State::Over;
+            }
+        }
+    }
+
     /// How long nothing is to be done at `now` unless somebody tells, at most `longest`.
     pub(super) fn quiet(&self, now: Nanos, longest: Duration) -> Duration {
         let is_silent = |seat: &Seat<'_>| matches!(seat.step, Step::Silent(_));

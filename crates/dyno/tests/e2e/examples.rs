@@ -75,10 +75,12 @@ fn every_example_file_is_read() {
     place
         .shell(&format!(
             "dyno list stacks --files {folder}\n\
-             dyno run brake-and-radar --files {folder} --stack uds-stream --dry-run"
+             dyno run brake-and-radar --files {folder} --stack uds-stream --dry-run\n\
+             dyno run reports --files {folder} --testbed netns-1gbe --stack udp --dry-run"
         ))
         .with_code(0)
         .says("seqpacket")
         .says("datagram")
-        .says("radar-list");
+        .says("radar-list")
+        .says("unplugged-1s");
 }

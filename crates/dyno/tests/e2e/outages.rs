@@ -167,6 +167,18 @@ fn a_sender_that_ends_for_good_leaves_its_receivers_deaf() {
 }
 
 #[test]
+fn a_process_crashes_where_none_may_leave_a_core_file() {
+    let place = Place::new();
+    place.suite("outages", &suite("who = \"sender\"\nwhat = \"crash\"", ""));
+    // Without CAP_SYS_RESOURCE nobody raises it again.
+    place
+        .shell("ulimit -c 0\ndyno run outages --files . --stack uds-dgram --repeats 0 --out out --quiet")
+        .with_code(0);
+    assert_eq!(of_mine(&place)["outcome"], "completed");
+    assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
 fn who_is_killed_for_good_counts_in_no_figure_and_the_others_go_on() {
     let fault = "who = \"receiver 2\"\nwhat = \"kill\"";
     let trial = trial("udp", fault, "topology = \"1-2\"", &[]);
@@ -286,6 +298,30 @@ fn two_faults_are_a_scenario() {
     assert_eq!(made.len(), 2, "{trial:#}");
     assert!(begin(1) - begin(0) >= 299_000_000, "{trial:#}");
     assert!(outage(&trial)["recovery"].is_u64(), "{trial:#}");
+}
+
+#[test]
+fn who_is_struck_again_on_its_way_back_is_waited_for_no_more() {
+    // No process is ready so soon.
+    for (second, comes_back) in [
+        ("what = \"kill\"", false),
+        ("what = \"restart\"\nfor = \"100 ms\"", true),
+        ("what = \"rejoin\"\nfor = \"100 ms\"", true),
+    ] {
+        let fault = format!(
+            "who = \"sender\"\nwhat = \"restart\"\nfor = \"1 us\"\n\
+             [[experiment.fault]]\nat = \"301 ms\"\nwho = \"sender\"\n{second}"
+        );
+        let trial = trial("udp", &fault, "", &[]);
+        let made = trial["faults"].as_array().unwrap();
+        assert_eq!(made.len(), 2, "{trial:#}");
+        assert!(made[1]["end"].is_array(), "{second}: {trial:#}");
+        assert_eq!(
+            outage(&trial)["recovery"].is_u64(),
+            comes_back,
+            "{second}: {trial:#}"
+        );
+    }
 }
 
 /// The stack `mine`: sockets, and beside them `script` in a shell.

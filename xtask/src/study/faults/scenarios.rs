@@ -300,11 +300,32 @@ fn account(
                     _ => row.deaf += 1,
                 }
             }
-            (Some("failed"), Some(cause)) => *row.causes.entry(cause.to_owned()).or_default() += 1,
+            (Some("failed"), Some(cause)) => {
+                let (ends, values) = (ends(&trial), &trial["failure"]["values"]);
+                eprintln!("  {cause} {values} of {}: {ends:?}", of());
+                if cause == "fault-not-made" && ends.is_empty() {
+                    findings.push(format!("nothing says why of {}: {values}", of()));
+                }
+                *row.causes.entry(cause.to_owned()).or_default() += 1;
+            }
             _ => findings.push(format!("the trial is torn or names no cause of {}", of())),
         }
     }
     findings
+}
+
+/// The warnings of processes that ended or fell silent after an earlier fault of the trial: none of them can be struck again.
+fn ends(trial: &Value) -> Vec<String> {
+    let warnings = list(trial, "warnings").iter();
+    let cause = |w: &&Value| {
+        w["cause"]
+            .as_str()
+            .is_some_and(|c| c.ends_with("-after-fault"))
+    };
+    warnings
+        .filter(cause)
+        .map(|w| w["values"].to_string())
+        .collect()
 }
 
 fn told(rows: &BTreeMap<String, Row>, findings: &[String]) -> Outcome {

@@ -8,7 +8,6 @@ use dyno_measure::FaultLog;
 use dyno_model::cause::{AgentTrouble, Warning};
 use dyno_model::plan::Extent;
 use dyno_model::{Experiment, Nanos, Role};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,30 +77,30 @@ fn room(job: &Job, window: Nanos) -> usize {
         .saturating_mul(ends)
 }
 
-/// Opens the libraries and what `make` makes of them. A process that takes the place of another tries again as long as the
-/// window lasts; then it has played nothing, and says why.
+/// Opens the libraries and what `make` makes of them, and goes on with these. A process that takes the place of another tries
+/// again as long as the window lasts; then it has played nothing, and says why.
 pub(super) fn open<T>(
     job: &Job,
     thread: &ThreadState,
     make: impl Fn(&mut Nodes) -> Result<T, Failure>,
-) -> Result<ControlFlow<Played, (Nodes, T)>, Failure> {
+    go_on: impl FnOnce(Nodes, T) -> Result<Played, Failure>,
+) -> Result<Played, Failure> {
     loop {
         let opened = job.open(thread).and_then(|mut nodes| {
             let made = make(&mut nodes)?;
             Ok((nodes, made))
         });
         let failure = match opened {
-            Ok(opened) => return Ok(ControlFlow::Continue(opened)),
+            Ok((nodes, made)) => return go_on(nodes, made),
             Err(failure) if job.assignment.generation == 0 => return Err(failure),
             Err(failure) => failure,
         };
         if job.shared.phase() >= Phase::Drain {
             job.shared.wait_for(Phase::Stop);
-            let played = Played {
+            return Ok(Played {
                 warnings: vec![tolerated(failure)],
                 ..Played::default()
-            };
-            return Ok(ControlFlow::Break(played));
+            });
         }
         std::thread::sleep(REOPEN);
     }

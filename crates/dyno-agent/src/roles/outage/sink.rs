@@ -3,7 +3,7 @@
 use super::kit::{Kit, RETRY, await_matched, close, open, tolerated};
 use super::looks::Looks;
 use crate::event::{Failure, Played};
-use crate::job::Job;
+use crate::job::{Job, Nodes};
 use crate::roles::ends::{Subscribed, all, on_threads};
 use crate::roles::intake::Intake;
 use crate::roles::tally::expected_messages;
@@ -13,7 +13,6 @@ use dyno_measure::stamp::Kind;
 use dyno_measure::{FaultLog, Seen, SequenceTracker};
 use dyno_model::Nanos;
 use dyno_model::fault::Noted;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
@@ -25,30 +24,28 @@ pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played,
 
 /// The role's own threads take: one for each channel when they block, one for all when they spin.
 fn by_take(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
-    let opened = open(job, thread, |nodes| {
+    let ends = |nodes: &mut Nodes| {
         let receivers = job.incoming().map(|channel| {
             let receiver = job.receiver(thread, nodes, channel)?;
             Ok(End::new(receiver, job.origin(channel.id)))
         });
         receivers.collect::<Result<Vec<End>, Failure>>()
-    })?;
-    let (nodes, mut ends) = match opened {
-        ControlFlow::Continue(opened) => opened,
-        ControlFlow::Break(played) => return Ok(played),
     };
-    let matched = || all(ends.iter_mut().map(|end| end.receiver.matched()));
-    if !await_matched(job, thread, matched)? {
-        close(thread, nodes, ends);
-        return Ok(Played::default());
-    }
-    let inbox = |end: &End| Inbox::new(job, kit, end.channel, job.shared.add_end(end.channel));
-    let ends = ends.into_iter().map(|end| (inbox(&end), end)).collect();
-    let played = on_threads(job, thread, ends, |thread, ends| {
-        take(job, thread, ends);
-        Ok(Played::default())
-    });
-    close(thread, nodes, ());
-    played
+    open(job, thread, ends, |nodes, mut ends| {
+        let matched = || all(ends.iter_mut().map(|end| end.receiver.matched()));
+        if !await_matched(job, thread, matched)? {
+            close(thread, nodes, ends);
+            return Ok(Played::default());
+        }
+        let inbox = |end: &End| Inbox::new(job, kit, end.channel, job.shared.add_end(end.channel));
+        let ends = ends.into_iter().map(|end| (inbox(&end), end)).collect();
+        let played = on_threads(job, thread, ends, |thread, ends| {
+            take(job, thread, ends);
+            Ok(Played::default())
+        });
+        close(thread, nodes, ());
+        played
+    })
 }
 
 /// One reading end from which the role takes.
@@ -124,28 +121,25 @@ fn take(job: &Job, thread: &ThreadState, mut ends: Vec<(Inbox, End)>) {
 fn by_callback(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
     let origins = job.incoming().map(|channel| job.origin(channel.id));
     let arrived: Vec<_> = origins.map(|id| (id, job.shared.add_end(id))).collect();
-    let opened = open(job, thread, |nodes| {
+    let subscribe = |nodes: &mut Nodes| {
         let mut subscribed = Subscribed::new();
         for (channel, (id, arrived)) in job.incoming().zip(&arrived) {
             let inbox = Inbox::new(job, kit, *id, arrived.clone());
             subscribed.add(job, thread, nodes, channel, inbox, Inbox::on_message)?;
         }
         Ok(subscribed)
-    })?;
-    let (nodes, mut subscribed) = match opened {
-        ControlFlow::Continue(opened) => opened,
-        ControlFlow::Break(played) => return Ok(played),
     };
-    let mut played = Played::default();
-    if await_matched(job, thread, || subscribed.matched())? {
-        watch(job, thread, kit, &mut subscribed, &arrived);
-    }
-    // What a library does at its end costs no trial that a fault has gone through.
-    played
-        .warnings
-        .extend(subscribed.end(job, thread).err().map(tolerated));
-    close(thread, nodes, ());
-    Ok(played)
+    open(job, thread, subscribe, |nodes, mut subscribed| {
+        let mut played = Played::default();
+        if await_matched(job, thread, || subscribed.matched())? {
+            watch(job, thread, kit, &mut subscribed, &arrived);
+        }
+        // What a library does at its end costs no trial that a fault has gone through.
+        let ended = subscribed.end(job, thread);
+        played.warnings.extend(ended.err().map(tolerated));
+        close(thread, nodes, ());
+        Ok(played)
+    })
 }
 
 /// Looks at the peers of each subscription until the trial ends.

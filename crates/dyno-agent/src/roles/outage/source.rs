@@ -14,64 +14,61 @@ use dyno_measure::{FaultLog, Pacer, Schedule, pacing};
 use dyno_model::fault::Noted;
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Nanos, Workload};
-use std::ops::ControlFlow;
 
 pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.misassigned("no channel to write to was assigned"));
     };
-    let opened = open(job, thread, |nodes| {
+    let ends = |nodes: &mut Nodes| {
         let sender = job.sender(thread, nodes, channel)?;
         Ok((sender, pongs(job, thread, nodes)?))
-    })?;
-    let (nodes, (mut sender, mut pongs)) = match opened {
-        ControlFlow::Continue(opened) => opened,
-        ControlFlow::Break(played) => return Ok(played),
     };
-    // Behind the library's threads, which would inherit what it asks of the kernel.
-    let pacer = job.pacer();
-    // Who takes the place of another finds those of its peers that are left, and may wait for others in vain.
-    let enough = match job.assignment.generation {
-        0 => channel.readers.len(),
-        _ => 1,
-    };
-    let matched = || {
-        let answered = pongs.as_mut().map_or(Ok(true), Pongs::matched)?;
-        // A provider sends nothing by itself to a caller that takes the place of another.
-        let is_answered = answered || job.assignment.generation > 0;
-        Ok(is_answered & (sender.matched()? >= enough))
-    };
-    if !await_matched(job, thread, matched)? {
-        close(thread, nodes, (sender, pongs));
-        return Ok(Played::default());
-    }
-    let mut source = Source {
-        job,
-        thread,
-        log: &kit.log,
-        sender: sender.as_mut(),
-        pongs,
-        pacer,
-        looks: Looks::default(),
-        lengths: job.lengths(),
-        counts: SourceCounts {
-            channel: channel.id,
-            ..SourceCounts::default()
-        },
-    };
-    if source.link()? == Phase::Run {
-        source.offer(kit.window);
-    }
-    job.tell_done(&source.counts);
-    let (sources, pongs) = (vec![source.counts], source.pongs);
-    // The endpoints stay until the sinks have taken what is under way.
-    job.shared.wait_for(Phase::Stop);
-    let ended = pongs.and_then(|pongs| pongs.finish(job, thread).err());
-    close(thread, nodes, sender);
-    Ok(Played {
-        sources,
-        warnings: ended.map(tolerated).into_iter().collect(),
-        ..Played::default()
+    open(job, thread, ends, |nodes, (mut sender, mut pongs)| {
+        // Behind the library's threads, which would inherit what it asks of the kernel.
+        let pacer = job.pacer();
+        // Who takes the place of another finds those of its peers that are left, and may wait for others in vain.
+        let enough = match job.assignment.generation {
+            0 => channel.readers.len(),
+            _ => 1,
+        };
+        let matched = || {
+            let answered = pongs.as_mut().map_or(Ok(true), Pongs::matched)?;
+            // A provider sends nothing by itself to a caller that takes the place of another.
+            let is_answered = answered || job.assignment.generation > 0;
+            Ok(is_answered & (sender.matched()? >= enough))
+        };
+        if !await_matched(job, thread, matched)? {
+            close(thread, nodes, (sender, pongs));
+            return Ok(Played::default());
+        }
+        let mut source = Source {
+            job,
+            thread,
+            log: &kit.log,
+            sender: sender.as_mut(),
+            pongs,
+            pacer,
+            looks: Looks::default(),
+            lengths: job.lengths(),
+            counts: SourceCounts {
+                channel: channel.id,
+                ..SourceCounts::default()
+            },
+        };
+        if source.link()? == Phase::Run {
+            source.offer(kit.window);
+        }
+        job.tell_done(&source.counts);
+        let (sources, pongs) = (vec![source.counts], source.pongs);
+        // The endpoints stay until the sinks have taken what is under way.
+        job.shared.wait_for(Phase::Stop);
+        let ended = pongs.and_then(|pongs| pongs.finish(job, thread).err());
+        close(thread, nodes, sender);
+        Ok(Played {
+            sources,
+            warnings: ended.map(tolerated).into_iter().collect(),
+            ..Played::default()
+        })
     })
 }
 
