@@ -1,6 +1,7 @@
 //! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
+mod answers;
 mod carry_over;
 mod chain;
 mod clock;
@@ -13,6 +14,7 @@ mod network;
 mod outage;
 mod spread;
 
+pub use answers::{AnswerSummary, AnswersSummary, more_answers};
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use chain::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
 pub use clock::HostClockSummary;
@@ -60,6 +62,8 @@ pub struct Summary {
     /// What a search has found, as `dyno check RUN --format json` has it. Whoever shows a search has it judged before; else
     /// there is none.
     pub capacity: Option<serde_json::Value>,
+    /// The answers to the questions of the run. Whoever renders it for readers has them made before; else there are none.
+    pub answers: Option<AnswersSummary>,
 }
 
 /// A requirement of a study.

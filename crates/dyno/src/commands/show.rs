@@ -8,7 +8,6 @@ use crate::exit::{Code, Failure, Result};
 use crate::output;
 use crate::terminal;
 use dyno_judge::ImportSheet;
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use dyno_store::Shown;
@@ -132,6 +131,9 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     if is_table {
         requirements::judge(&run, &mut summary)?;
     }
+    if matches!(format, ShowFormat::Json | ShowFormat::Markdown) {
+        summary.answers = dyno_page::answers(&summary, &run.manifest);
+    }
     let with_capacities = |format| -> Result<String> {
         let mut text = answers(&run, &summary, format, options);
         text.push_str(&dyno_report::render(&summary, format, options));
@@ -236,15 +238,18 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
         FormatArg::Json => Format::Json,
         FormatArg::Csv => Format::Csv,
     };
+    if matches!(format, Format::Json | Format::Markdown) {
+        summary.answers = dyno_page::answers(&summary, &run.manifest);
+    }
     let options = render_options();
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);
     terminal::print(&format!("{answers}{table}"))
 }
 
-/// The answers that stand above the table of stacks, with a blank line below; of a study its own table is the answer.
+/// The answers that stand above the table of stacks, with a blank line below.
 fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions) -> String {
-    if format != Format::Table || run.manifest.plan.table != TableKind::Stacks {
+    if format != Format::Table {
         return String::new();
     }
     let lines = dyno_page::brief(summary, &run.manifest, options.width, options.sparklines);
