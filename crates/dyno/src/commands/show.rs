@@ -45,7 +45,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         None => {
             let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
             let mut options = match out {
-                Some(_) => RenderOptions::default(),
+                Some(_) => options_of(None, |name| std::env::var_os(name)),
                 None => render_options(),
             };
             asked(args, &mut options);
@@ -241,7 +241,11 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
     if matches!(format, Format::Json | Format::Markdown) {
         summary.answers = dyno_page::answers(&summary, &run.manifest);
     }
-    let options = render_options();
+    let mut options = render_options();
+    if format == Format::Markdown {
+        // GitHub's tables have no width to keep.
+        options.columns = Columns::All;
+    }
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);
     terminal::print(&format!("{answers}{table}"))
@@ -265,19 +269,25 @@ pub(crate) fn render_options() -> RenderOptions {
     options_of(terminal, |name| std::env::var_os(name))
 }
 
-/// `terminal`: `None` where the output is none, else its width as far as that is known. Colours are left
-/// out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
+/// `terminal`: `None` where the output is none, else its width as far as that is known; where it is not, `COLUMNS` (POSIX.1-2024,
+/// XBD 8.3) has it. Colours are left out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
 /// terminal that is `dumb`.
 fn options_of(
     terminal: Option<Option<usize>>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> RenderOptions {
+    let columns = variable("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+    let columns = columns.filter(|columns| *columns > 0);
     let Some(width) = terminal else {
-        return RenderOptions::default();
+        return RenderOptions {
+            width: columns,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
     };
     let dumb = is_dumb(&variable);
     RenderOptions {
-        width,
+        width: width.or(columns),
         color: !dumb && !refuses_colors(&variable),
         sparklines: !dumb,
         columns: Columns::Brief,
@@ -316,9 +326,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_terminal_gets_plain_text_of_any_width() {
+    fn what_is_no_terminal_gets_plain_text_and_a_brief_table() {
+        let brief = |width| RenderOptions {
+            width,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
         let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
-        assert_eq!(plain, RenderOptions::default());
+        assert_eq!(plain, brief(None));
+        for (columns, width) in [("90", Some(90)), ("0", None), ("", None), ("-1", None)] {
+            assert_eq!(options(None, &[("COLUMNS", columns)]), brief(width));
+        }
+        // A terminal knows its width better.
+        let wide = options(Some(Some(100)), &[("COLUMNS", "90")]);
+        assert_eq!(wide.width, Some(100));
+        assert_eq!(options(Some(None), &[("COLUMNS", "90")]).width, Some(90));
     }
 
     #[test]
