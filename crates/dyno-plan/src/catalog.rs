@@ -131,8 +131,18 @@ fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {
     texts.insert(name.to_owned(), Arc::new(source));
 }
 
+/// More names than these are not listed beside a hint.
+const MOST_NAMES: usize = 8;
+
 fn unknown(what: &str, name: &str, texts: &Texts, at: &Place) -> Problem {
-    let others = suggest::instead(name, &format!("{what}s"), texts.keys().map(String::as_str));
+    let all: Vec<&str> = texts.keys().map(String::as_str).collect();
+    let others = match suggest::hint(name, &all) {
+        // A long list would bury the hint.
+        Some(hint) if all.len() > MOST_NAMES => {
+            format!("{hint} `dyno list {what}s` lists all {}", all.len())
+        }
+        _ => suggest::instead(name, &format!("{what}s"), all),
+    };
     let is_path = name.contains('/') || name.ends_with(".toml");
     let help = match is_path {
         true => format!(

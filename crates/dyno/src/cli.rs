@@ -290,7 +290,7 @@ pub(crate) struct RunArgs {
     /// can have more, too.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
-    /// Show what would be measured and what would be refused, then exit.
+    /// Show what would be measured, what would be refused, and which rights are missing here, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The clock for time stamps [default: auto, or the clock of the run that is repeated or resumed].
