@@ -42,7 +42,7 @@ pub(crate) struct Cli {
 
 const AFTER: &str = "\
 Examples:
-  dyno run quick                         every stack of this build, side by side: about 4 min
+  dyno run quick                         every stack of this build, side by side: 2 to 7 min
   dyno run quick --stack pipe,tcp        only these two (and the floor)
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again

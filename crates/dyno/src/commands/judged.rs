@@ -1,9 +1,13 @@
 //! What the commands that judge stored runs share: how runs are found and read, how the result is printed, and
 //! the code that it ends with.
 
+use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
+use crate::progress::{counted, minutes};
 use crate::terminal;
+use dyno_model::plan::More;
 use dyno_model::record::Run;
+use dyno_model::{Nanos, Plan};
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -63,6 +67,38 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
         }
     }
     Ok(all)
+}
+
+/// What would decide what is undecided; `further`: for each of those, how many more trials, where that is known. With the command
+/// and how long it takes. `None` where the run cannot have more trials.
+pub(super) fn undecided(which: &Path, plan: &Plan, further: &[Option<u64>]) -> Option<String> {
+    let known: Vec<u64> = further.iter().copied().flatten().collect();
+    let most = known.iter().max().and_then(|n| u32::try_from(*n).ok());
+    let more = More {
+        trials: most.unwrap_or(1),
+        asked_unix_ms: 0,
+    };
+    plan.with_more(more).ok()?;
+    let run = trust::shell_word(&which.to_string_lossy());
+    let command = format!("dyno run --resume {run} --more");
+    let Some(most) = most else {
+        return Some(format!(
+            "undecided; add trials to this run with: {command} N"
+        ));
+    };
+    let round = plan.here().map(|e| plan.nominal_trial(e).0);
+    let time = round
+        .fold(0, u64::saturating_add)
+        .saturating_mul(most.into());
+    let these = match further.len() {
+        all if all == known.len() => String::new(),
+        all => format!(" {} of {all} results", known.len()),
+    };
+    Some(format!(
+        "undecided; about {} would decide{these}, in about {}: {command} {most}",
+        counted(most as usize, "more trial"),
+        minutes(Nanos(time).into())
+    ))
 }
 
 /// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read

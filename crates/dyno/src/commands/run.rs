@@ -7,6 +7,7 @@ mod resume;
 use crate::absent::view::{self, Live};
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
+use crate::commands::judged;
 use crate::commands::new_run::{Planned, create, seed};
 use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
@@ -20,7 +21,7 @@ use crate::progress::Progress;
 use crate::terminal;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
-use dyno_judge::CompareOptions;
+use dyno_judge::{CompareOptions, Status};
 use dyno_model::Request;
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
@@ -174,7 +175,7 @@ fn finish(
         progress.say(format!("warning: {problem}"));
     }
     print(&read.run, args.format)?;
-    compare(&read.run, args.format)?;
+    let undecided = compare(&read.run, args.format, directory)?;
     let found = search::of(&read.run)?;
     if let Some(found) = &found {
         search::print(found, args.format)?;
@@ -201,6 +202,9 @@ fn finish(
         .count();
     if !args.quiet {
         progress.say(format!("stored in {shown}"));
+        undecided
+            .into_iter()
+            .for_each(|command| progress.say(command));
     }
     if let Some(found) = &found {
         // Above its capacity a stack may fail; what counts is whether there is one.
@@ -216,17 +220,24 @@ fn finish(
     Ok(Code::Success.into())
 }
 
-/// What `--against` was for; for people only, since programs ask `dyno compare`.
-fn compare(run: &Run, format: FormatArg) -> Result<()> {
+/// What `--against` was for; for people only, since programs ask `dyno compare`. With the command that would decide what is
+/// undecided.
+fn compare(run: &Run, format: FormatArg, directory: &Path) -> Result<Option<String>> {
     let format = match format {
         FormatArg::Table => Format::Table,
         FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json | FormatArg::Csv => return Ok(()),
+        FormatArg::Json | FormatArg::Csv => return Ok(None),
     };
     if run.manifest.plan.against.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
     terminal::print("\n")?;
-    terminal::print(&comparison.render(format, &render_options()))
+    terminal::print(&comparison.render(format, &render_options()))?;
+    Ok(match comparison.status() {
+        Status::Undecided => {
+            judged::undecided(directory, &run.manifest.plan, &comparison.further())
+        }
+        Status::Pass | Status::Fail => None,
+    })
 }
