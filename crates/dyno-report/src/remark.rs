@@ -18,6 +18,15 @@ impl Item {
             }),
         }
     }
+
+    /// In one sentence: a text that announces lines is followed by the first of them.
+    pub(crate) fn short(&self) -> String {
+        match (self.text.ends_with(':'), self.lines.as_slice()) {
+            (true, [first]) => format!("{} {first}", self.text),
+            (true, [first, ..]) => format!("{} {first}; more with --notes all", self.text),
+            _ => self.text.clone(),
+        }
+    }
 }
 
 impl From<String> for Item {

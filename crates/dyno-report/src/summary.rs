@@ -339,6 +339,29 @@ pub struct ExperimentSummary {
     pub networks: Vec<NetworkSummary>,
 }
 
+impl Summary {
+    /// For each p50 and p99 of a headline that is withheld: how many further trials it takes, where that is known. Of experiments with
+    /// one value for each trial the p50 alone; yardsticks have none.
+    pub fn withheld(&self) -> Vec<Option<u64>> {
+        let own = |e: &&ExperimentSummary| !e.is_floor && !e.is_loopback && e.trials.counted > 0;
+        let of = |e: &ExperimentSummary| -> Vec<Option<u64>> {
+            let ranks: &[usize] = match e.headline().info().one_per_trial {
+                true => &[0],
+                false => &[0, 2],
+            };
+            let quantiles = e.headline_metric().map(|m| &m.quantiles);
+            let quantiles = quantiles
+                .into_iter()
+                .flat_map(|all| ranks.iter().map(|i| all[*i]));
+            let withheld = quantiles.filter(|q| q.estimate().is_none());
+            withheld
+                .map(|q| q.further_trials(e.trials.counted))
+                .collect()
+        };
+        self.experiments.iter().filter(own).flat_map(of).collect()
+    }
+}
+
 impl ExperimentSummary {
     /// The metric that stands for this experiment: the round trip of a closed loop, the response
     /// time of an open one, and the service time only where no response time was recorded; with faults the recovery.

@@ -93,7 +93,7 @@ fn short_notes(out: &mut Lines, view: &View<'_>, shaped: bool, hidden: &[&str]) 
                 text: String::new(),
                 width: out.width,
             };
-            lines.add(&format!("{}: {}", section.title, item.text), 2);
+            lines.add(&format!("{}: {}", section.title, item.short()), 2);
             let used = below.text.lines().count() + lines.text.lines().count();
             match used < SHORT_NOTES {
                 true => below.text.push_str(&lines.text),

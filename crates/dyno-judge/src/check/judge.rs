@@ -329,21 +329,14 @@ fn judge_quantile(
         Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => {
             interval(&widened(&e, slack), limit, samples.len())
         }
-        Quantile::Refused { have, need } => Finding {
-            further: trials_for(samples.len(), have, need),
+        refused @ Quantile::Refused { have, need } => Finding {
+            further: refused.further_trials(samples.len() as u64),
             ..Finding::unknown(format!(
                 "{} needs {need} samples, but there are {have}: {advice}",
                 rank(q)
             ))
         },
     }
-}
-
-/// How many more trials bring `need` samples, where so many brought `have`.
-fn trials_for(trials: usize, have: u64, need: u64) -> Option<u64> {
-    let all = (trials as u64).saturating_mul(need).checked_div(have)? + 1;
-    let more = all.saturating_sub(trials as u64);
-    (more as f64 <= MOST_FURTHER_TRIALS).then_some(more)
 }
 
 /// CPU time of a round trip over the mean one of the trial.
@@ -660,15 +653,6 @@ mod tests {
             text.starts_with("more messages were lost than this quantile"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn how_many_trials_bring_the_samples_follows_from_those_that_there_are() {
-        // 5 trials of 100 samples; 1,000 take at least ten.
-        assert_eq!(trials_for(5, 500, 1_000), Some(6));
-        assert_eq!(trials_for(5, 500, 1_001), Some(6));
-        assert_eq!(trials_for(5, 0, 1_000), None);
-        assert_eq!(trials_for(5, 5, 1_000_000), None);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::cli::CheckArgs;
 use crate::commands::imported;
-use crate::commands::judged::{conclude, directories, read, read_directory, undecided};
+use crate::commands::judged::{
+    UNDECIDED, conclude, directories, more_trials, read, read_directory,
+};
 use crate::commands::search;
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
@@ -49,7 +51,7 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     let text = report.render(args.format.into(), &render_options());
     let concluded = conclude(&text, judgement, whole)?;
     if matches!(judgement, Some(Code::Undecided))
-        && let Some(command) = undecided(which, &run.manifest.plan, &report.further())
+        && let Some(command) = more_trials(which, &run.manifest, UNDECIDED, &report.further())
     {
         terminal::say(command);
     }

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
-use crate::commands::judged::{conclude, read, undecided};
+use crate::commands::judged::{UNDECIDED, conclude, more_trials, read};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
 use crate::terminal;
@@ -52,7 +52,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
     let concluded = conclude(&text, judgement, whole)?;
     if args.new.is_none()
         && comparison.status() == Status::Undecided
-        && let Some(command) = undecided(&args.base, &base.manifest.plan, &comparison.further())
+        && let Some(command) =
+            more_trials(&args.base, &base.manifest, UNDECIDED, &comparison.further())
     {
         terminal::say(command);
     }

@@ -5,9 +5,9 @@ use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::progress::{counted, minutes};
 use crate::terminal;
+use dyno_model::Nanos;
 use dyno_model::plan::More;
-use dyno_model::record::Run;
-use dyno_model::{Nanos, Plan};
+use dyno_model::record::{Run, RunManifest};
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,37 +69,49 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     Ok(all)
 }
 
-/// What would decide what is undecided; `further`: for each of those, how many more trials, where that is known. With the command
-/// and how long it takes. `None` where the run cannot have more trials.
-pub(super) fn undecided(which: &Path, plan: &Plan, further: &[Option<u64>]) -> Option<String> {
+/// What would end a lack of trials in a run; `further`: for each figure or verdict that lacks some, how many, where that is known.
+/// `state` says what is so, and `verb` what more trials would do. With the command, and the time that it takes. `None` where the run
+/// cannot have more trials, as one of another machine.
+pub(super) fn more_trials(
+    which: &Path,
+    run: &RunManifest,
+    (state, verb): (&str, &str),
+    further: &[Option<u64>],
+) -> Option<String> {
+    let plan = &run.plan;
     let known: Vec<u64> = further.iter().copied().flatten().collect();
     let most = known.iter().max().and_then(|n| u32::try_from(*n).ok());
     let more = More {
         trials: most.unwrap_or(1),
         asked_unix_ms: 0,
     };
-    plan.with_more(more).ok()?;
-    let run = trust::shell_word(&which.to_string_lossy());
-    let command = format!("dyno run --resume {run} --more");
+    let is_here = run.environment.host == rustix::system::uname().nodename().to_string_lossy();
+    if !is_here || further.is_empty() || plan.with_more(more).is_err() {
+        return None;
+    }
+    let path = trust::shell_word(&which.to_string_lossy());
+    let command = format!("dyno run --resume {path} --more");
     let Some(most) = most else {
-        return Some(format!(
-            "undecided; add trials to this run with: {command} N"
-        ));
+        return Some(format!("{state}; add trials to this run with: {command} N"));
     };
     let round = plan.here().map(|e| plan.nominal_trial(e).0);
     let time = round
         .fold(0, u64::saturating_add)
         .saturating_mul(most.into());
-    let these = match further.len() {
-        all if all == known.len() => String::new(),
-        all => format!(" {} of {all} results", known.len()),
+    let these = match (known.len(), further.len()) {
+        (1, 1) => "it".to_owned(),
+        (known, all) if known == all => format!("all {all}"),
+        (known, all) => format!("{known} of {all}"),
     };
     Some(format!(
-        "undecided; about {} would decide{these}, in about {}: {command} {most}",
+        "{state}; about {} would {verb} {these}, in about {}: {command} {most}",
         counted(most as usize, "more trial"),
         minutes(Nanos(time).into())
     ))
 }
+
+/// Where a verdict lacks trials; see [`more_trials`].
+pub(super) const UNDECIDED: (&str, &str) = ("undecided", "decide");
 
 /// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read
 /// make the rest incomplete.

@@ -7,7 +7,8 @@ mod resume;
 use crate::absent::view::{self, Live};
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
-use crate::commands::judged;
+use crate::commands::init;
+use crate::commands::judged::{UNDECIDED, more_trials};
 use crate::commands::new_run::{Planned, create, seed};
 use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
@@ -32,7 +33,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Plans, measures, stores and prints.
-pub(crate) fn run(args: RunArgs) -> Result {
+pub(crate) fn run(mut args: RunArgs) -> Result {
     if args.live {
         let () = view::check_terminal("--live needs a terminal; leave it out")?;
     }
@@ -45,6 +46,10 @@ pub(crate) fn run(args: RunArgs) -> Result {
     }
     let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
+    if args.suite.is_none() && args.resume.is_none() && args.like.is_none() {
+        let file = init::ask(&args, &interrupt)?;
+        args.suite = Some(file.to_string_lossy().into_owned());
+    }
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
@@ -154,6 +159,9 @@ fn prepare(
             same_build(stored, "name that build's program with --against")?;
         }
     }
+    if !args.quiet && plan.search.is_none() {
+        progress.say(dry::size(&plan));
+    }
     let planned = Planned {
         catalog,
         request,
@@ -174,7 +182,7 @@ fn finish(
     for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
     }
-    print(&read.run, args.format)?;
+    print(&read.run, args.format, directory)?;
     let undecided = compare(&read.run, args.format, directory)?;
     let found = search::of(&read.run)?;
     if let Some(found) = &found {
@@ -236,7 +244,7 @@ fn compare(run: &Run, format: FormatArg, directory: &Path) -> Result<Option<Stri
     terminal::print(&comparison.render(format, &render_options()))?;
     Ok(match comparison.status() {
         Status::Undecided => {
-            judged::undecided(directory, &run.manifest.plan, &comparison.further())
+            more_trials(directory, &run.manifest, UNDECIDED, &comparison.further())
         }
         Status::Pass | Status::Fail => None,
     })

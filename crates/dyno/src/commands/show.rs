@@ -3,13 +3,15 @@
 use crate::built::COMMIT;
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
+use crate::commands::judged::more_trials;
 use crate::commands::{imported, judged, requirements, search};
 use crate::exit::{Code, Failure, Result};
 use crate::output;
 use crate::terminal;
 use dyno_judge::ImportSheet;
+use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
-use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
+use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions, clean};
 use dyno_store::Shown;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -69,7 +71,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
 fn text(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
     // What cannot be read is told where the run is.
     let kept = program().and_then(|program| {
-        let maker = format!("{program} {options:?}");
+        let host = rustix::system::uname();
+        let maker = format!("{program} {options:?} {directory:?} {:?}", host.nodename());
         let name = format!("{format:?}").to_lowercase();
         Shown::of(directory, &name, &maker).ok().flatten()
     });
@@ -141,6 +144,7 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
             text.push('\n');
             text.push_str(&found.render(format, options));
         }
+        text.push_str(&withheld(&run, &summary, format, directory));
         Ok(text)
     };
     let text = match format {
@@ -226,7 +230,7 @@ fn asked(args: &ShowArgs, options: &mut RenderOptions) {
 }
 
 /// Prints a run to standard output.
-pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
+pub(crate) fn print(run: &Run, format: FormatArg, directory: &Path) -> Result<()> {
     let mut summary = dyno_report::summarise(run, &SummaryOptions::default());
     requirements::judge(run, &mut summary)?;
     if format == FormatArg::Json {
@@ -248,7 +252,25 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
     }
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);
-    terminal::print(&format!("{answers}{table}"))
+    let withheld = withheld(run, &summary, format, directory);
+    terminal::print(&format!("{answers}{table}{withheld}"))
+}
+
+/// A last line below the table of stacks, if figures are withheld that more trials would give.
+fn withheld(run: &Run, summary: &Summary, format: Format, directory: &Path) -> String {
+    let lacking = summary.withheld();
+    if format != Format::Table
+        || summary.run.table != TableKind::Stacks
+        || lacking.iter().all(Option::is_none)
+    {
+        return String::new();
+    }
+    let state = match lacking.len() {
+        1 => "a p50 or p99 is withheld".to_owned(),
+        n => format!("{n} p50s and p99s are withheld"),
+    };
+    let line = more_trials(directory, &run.manifest, (&state, "give"), &lacking);
+    line.map_or_else(String::new, |line| format!("\n{}\n", clean(&line)))
 }
 
 /// The answers that stand above the table of stacks, with a blank line below.

@@ -43,19 +43,24 @@ pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
         .min(Plan::MOST_TRIALS))
 }
 
-/// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
-pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
+/// How much a plan measures, and how long that takes.
+pub(super) fn size(plan: &Plan) -> String {
     let all = plan.experiments.len();
     let of = counted(all, "experiment");
     let experiments = match &plan.shard {
         Some(part) => format!("{part}, {} of {of}", part.experiments.len()),
         None => of,
     };
-    let mut lines = vec![format!(
+    format!(
         "{} of {experiments}, about {}",
         counted(plan.trial_count(), "trial"),
         minutes(time_of(plan).into())
-    )];
+    )
+}
+
+/// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
+pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
+    let mut lines = vec![size(plan)];
     if plan.repeats > 0 {
         lines.push(format!(
             "  and at most {} more of each experiment if the host disturbs trials",
