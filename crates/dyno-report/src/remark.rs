@@ -37,3 +37,21 @@ impl From<String> for Item {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_remark_never_ends_in_a_colon() {
+        let mut item = Item::from("the modes differ in frequency:".to_owned());
+        item.lines.push("tcp: p50 1.00 µs and 2.00 µs".to_owned());
+        let one = "the modes differ in frequency: tcp: p50 1.00 µs and 2.00 µs";
+        assert_eq!(item.short(), one);
+        item.lines.push("udp: p50 3.00 µs and 5.00 µs".to_owned());
+        assert_eq!(item.short(), format!("{one}; more with --notes all"));
+        // Lines of a text that does not announce them are details.
+        item.text = "trials failed".to_owned();
+        assert_eq!(item.short(), "trials failed");
+    }
+}
