@@ -96,6 +96,8 @@ pub struct Checked {
     pub reason: String,
     /// What must be known of the trials.
     pub remarks: Vec<String>,
+    /// So many further trials of the experiment would decide; `None`: it is decided, or nobody knows.
+    pub further: Option<u64>,
 }
 
 /// All limits of a file held against a run.
@@ -123,6 +125,15 @@ impl CheckReport {
     /// Number of results of a status.
     pub fn count(&self, status: Status) -> usize {
         self.results.iter().filter(|r| r.status == status).count()
+    }
+
+    /// Of each undecided result, how many further trials would decide it.
+    pub fn further(&self) -> Vec<Option<u64>> {
+        let undecided = self
+            .results
+            .iter()
+            .filter(|r| r.status == Status::Undecided);
+        undecided.map(|r| r.further).collect()
     }
 }
 

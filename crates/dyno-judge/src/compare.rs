@@ -199,6 +199,20 @@ impl Comparison {
         all.max().unwrap_or(Status::Undecided)
     }
 
+    /// Of each row for which [`status`](Self::status) is undecided, how many further trials of each side would decide it.
+    pub fn further(&self) -> Vec<Option<u64>> {
+        let rows = self
+            .judged()
+            .flat_map(|c| c.rows.iter().map(move |r| (c, r)));
+        let undecided = rows.filter(|(c, row)| c.status(row) == Status::Undecided);
+        undecided
+            .map(|(_, row)| match row.result.as_ref().ok()?.finding {
+                Finding::Undecided { more } => more,
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The cells that say something of what is compared. The floor tells of the machine: it counts only where
     /// there is nothing else.
     fn judged(&self) -> impl Iterator<Item = &ComparedCell> {

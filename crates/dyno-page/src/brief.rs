@@ -1,13 +1,17 @@
-//! The answers of a run in at most eight lines, at a usual width: for each question the fastest stack, which stacks may be as fast, the slowest
-//! one, what does not deliver, and how far to trust all of this on this host.
+//! The answers of a run in short: for each question the fastest stack, which stacks may be as fast, the slowest one, what does not
+//! deliver, and how far to trust all of this on this host. On a terminal they take at most eight lines at a usual width.
 
 use crate::answer::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
 use crate::question::{Question, questions};
 use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;
+use dyno_model::plan::STACKS;
 use dyno_model::record::RunManifest;
-use dyno_report::{ExperimentSummary, Summary, clean, outage_relapse, share, sig3, wrap};
+use dyno_report::{
+    AnswerSummary, AnswersSummary, ExperimentSummary, Summary, clean, more_answers, outage_relapse,
+    share, sig3, wrap,
+};
 use unicode_width::UnicodeWidthStr;
 
 /// So many lines at a width of 80 or more. Where there are more questions, a line says how many.
@@ -22,30 +26,54 @@ const NAMES: usize = 3;
 /// Terminal cells of a bar.
 const BAR: usize = 8;
 
-/// The answers of a run as lines, each ended by a newline, of at most `width` terminal cells where they are known; `bars`: with
-/// the share of the slowest stack's p50 as a bar. Empty where nothing was compared: only floors were measured, or a search; and where the run has more
-/// than 1,000 experiments.
+/// The answers of a run for [`Summary::answers`]. `None` where nothing was compared: only floors were measured, or a search;
+/// where a study has a table of its own; and where the run has more than 1,000 experiments.
+pub fn answers(summary: &Summary, manifest: &RunManifest) -> Option<AnswersSummary> {
+    let (questions, all) = asked(summary, manifest)?;
+    let of = |(question, ranked): (String, &Ranked<'_>)| AnswerSummary {
+        question,
+        answer: line(ranked, None),
+        best: ranked.best.clone(),
+    };
+    Some(AnswersSummary {
+        title: title(&all, false),
+        questions: labels(&questions).into_iter().zip(&all).map(of).collect(),
+        how_sure: trust(&questions),
+    })
+}
+
+/// The same as lines, each ended by a newline, of at most `width` terminal cells where they are known; `bars`: with the share of
+/// the slowest stack's p50 as a bar. Empty where there are none.
 pub fn brief(
     summary: &Summary,
     manifest: &RunManifest,
     width: Option<usize>,
     bars: bool,
 ) -> String {
-    if summary.experiments.len() > EXPERIMENTS || manifest.plan.search.is_some() {
+    let Some((questions, all)) = asked(summary, manifest) else {
         return String::new();
-    }
-    let mut questions = questions(summary, manifest);
-    if questions.is_empty() {
-        return String::new();
-    }
-    // Those without an answer come last.
-    questions.sort_by_cached_key(|q| ranked(q).best.is_empty());
-    let all: Vec<Ranked<'_>> = questions.iter().map(ranked).collect();
+    };
     let of = |shown| lines(&questions, &all, shown, width, bars);
     let fits = |lines: &Vec<String>| lines.len() <= LINES;
     let mut tried = (2..=questions.len().min(LINES)).rev().map(of);
     let lines = tried.find(fits).unwrap_or_else(|| of(1));
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The questions of a run with the stacks of each, best first; those without an answer come last.
+fn asked<'a>(
+    summary: &'a Summary,
+    manifest: &RunManifest,
+) -> Option<(Vec<Question<'a>>, Vec<Ranked<'a>>)> {
+    let plan = &manifest.plan;
+    let is_told_elsewhere = plan.search.is_some() || plan.table != STACKS;
+    if is_told_elsewhere || summary.experiments.len() > EXPERIMENTS {
+        return None;
+    }
+    let mut questions = questions(summary, manifest);
+    questions.sort_by_cached_key(|q| ranked(q).best.is_empty());
+    let all: Vec<Ranked<'a>> = questions.iter().map(ranked).collect();
+    (!all.is_empty()).then_some((questions, all))
 }
 
 /// The lines with the first `shown` questions.
@@ -77,17 +105,8 @@ fn lines(
             lines.push(format!("{start}{part}"));
         }
     }
-    if !more.is_empty() {
-        let without = more.iter().filter(|r| r.best.is_empty()).count();
-        let without = match without {
-            0 => String::new(),
-            n => format!(", {n} of them without an answer"),
-        };
-        lines.push(format!(
-            "  {} more{without}: see the table, or `dyno report`",
-            more.len()
-        ));
-    }
+    let more = more_answers(more.iter().map(|r| r.best.is_empty()));
+    lines.extend(more.map(|more| format!("  {more}: see the table, or `dyno report`")));
     lines.extend(wrap(&trust(questions), width, 2));
     lines
 }

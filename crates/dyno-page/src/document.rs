@@ -13,7 +13,8 @@ use dyno_model::parallel;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
 use dyno_report::{
-    ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions, escaped_json, summarise,
+    AnswersSummary, ExperimentSummary, Format, RenderOptions, Summary, SummaryOptions,
+    escaped_json, summarise,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -114,6 +115,9 @@ pub struct RunPage {
     pub details: Vec<Details>,
     /// Figures of others beside its experiments.
     pub published: Vec<Published>,
+    /// The answers in short, for the head of the page.
+    #[serde(skip)]
+    pub(crate) brief: Option<AnswersSummary>,
     /// What the page says of the run without JavaScript.
     #[serde(skip)]
     pub(crate) facts: Facts,
@@ -198,6 +202,7 @@ impl Document {
                 Ok(found) => summary.capacity = found.map(|found| found.document()),
                 Err(e) => problems.push(format!("the search cannot be told: {e}")),
             }
+            summary.answers = crate::brief::answers(&summary, &run.manifest);
             step(Step::Draw(id));
             let answers = answers(&summary, &run.manifest);
             runs.push(RunPage {
@@ -219,6 +224,7 @@ impl Document {
                     .as_ref()
                     .map(|c| parsed(&c.render(Format::Json, &RenderOptions::default()))),
                 verdicts: check.as_ref().map(|c| Verdicts::of(c, &summary, &answers)),
+                brief: summary.answers,
                 answers,
             });
         }

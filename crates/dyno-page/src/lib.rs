@@ -6,7 +6,8 @@
 //! page as JSON, and its content security policy allows nothing else. [`Document::to_json`] is that data
 //! alone, for whoever shows a run that is still written.
 //!
-//! [`brief`] says the answers of one run in a few lines of text, for the head of a table on a terminal.
+//! [`answers()`] says the answers of one run in a sentence each, for the head of all formats, and [`brief`] in a few lines for a
+//! terminal.
 //!
 //! The words and the table of the answers are in the HTML itself, so that they are there without
 //! JavaScript, for search and for screen readers. Plots, selection and drill-down are `web/`'s, whose
@@ -33,7 +34,7 @@ mod words;
 
 pub use answer::{Answer, AnswerRow};
 pub use beside::{Flaw, Published, Study};
-pub use brief::brief;
+pub use brief::{answers, brief};
 pub use curves::BoxPlot;
 pub use document::{
     Comparison, DOCUMENT_FORMAT, Details, Document, Options, RunPage, Source, Step, Unreadable,

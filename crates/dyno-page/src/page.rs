@@ -10,7 +10,7 @@ use crate::document::{Comparison, Document, Unreadable};
 use crate::facts::Facts;
 use crate::verdicts::Verdicts;
 use base64::Engine as _;
-use dyno_report::{clean, utc};
+use dyno_report::{AnswerSummary, AnswersSummary, clean, utc};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use minijinja::value::Serde;
@@ -88,9 +88,20 @@ struct RunView<'a> {
     facts: &'a Facts,
     problems: &'a [String],
     verdicts: Option<&'a Verdicts>,
+    /// At the head of a page of one run.
+    brief: Option<BriefView<'a>>,
     answers: Vec<AnswerView<'a>>,
     /// What would answer better, each once.
     hints: BTreeSet<&'a str>,
+}
+
+/// The answers in short.
+#[derive(Serialize)]
+struct BriefView<'a> {
+    title: &'a str,
+    questions: &'a [AnswerSummary],
+    more: Option<String>,
+    how_sure: &'a str,
 }
 
 /// What it prints of a comparison.
@@ -131,6 +142,7 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
             facts: &run.facts,
             problems: &run.problems,
             verdicts: run.verdicts.as_ref(),
+            brief: run.brief.as_ref().map(brief_view),
             answers: run.answers.iter().map(answer_view).collect(),
             hints: run
                 .answers
@@ -197,6 +209,16 @@ fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> Chang
         new: name("new", comparison.new),
         conclusion: comparison.compare["conclusion"].as_str(),
         headlines: comparison.headlines.iter().map(headline).collect(),
+    }
+}
+
+fn brief_view(answers: &AnswersSummary) -> BriefView<'_> {
+    let (questions, more) = answers.shown();
+    BriefView {
+        title: &answers.title,
+        questions,
+        more,
+        how_sure: &answers.how_sure,
     }
 }
 

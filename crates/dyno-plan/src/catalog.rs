@@ -113,6 +113,20 @@ impl Catalog {
             .get(name)
             .ok_or_else(|| unknown("testbed", name, &self.testbeds, &place()))
     }
+    /// Whether there is a stack of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is none; with the names that are like it.
+    pub fn has_stack(&self, name: &str) -> Result<(), String> {
+        match self.stacks.contains_key(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "there is no stack `{name}`: {}",
+                alike("stack", name, &self.stacks)
+            )),
+        }
+    }
     /// The stack that is named at `at`.
     pub(crate) fn stack(&self, name: &str, at: &Place) -> Result<&Source, Problem> {
         self.stacks
@@ -131,8 +145,23 @@ fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {
     texts.insert(name.to_owned(), Arc::new(source));
 }
 
+/// More names than these are not listed beside a hint.
+const MOST_NAMES: usize = 8;
+
+/// The names that are like `name`, or all.
+fn alike(what: &str, name: &str, texts: &Texts) -> String {
+    let all: Vec<&str> = texts.keys().map(String::as_str).collect();
+    match suggest::hint(name, &all) {
+        // A long list would bury the hint.
+        Some(hint) if all.len() > MOST_NAMES => {
+            format!("{hint} `dyno list {what}s` lists all {}", all.len())
+        }
+        _ => suggest::instead(name, &format!("{what}s"), all),
+    }
+}
+
 fn unknown(what: &str, name: &str, texts: &Texts, at: &Place) -> Problem {
-    let others = suggest::instead(name, &format!("{what}s"), texts.keys().map(String::as_str));
+    let others = alike(what, name, texts);
     let is_path = name.contains('/') || name.ends_with(".toml");
     let help = match is_path {
         true => format!(

@@ -108,6 +108,13 @@ pub(crate) fn add(
     let bases = plan.bases();
     let can_count = |e: &&Experiment| can_count(e) && !bases.contains(&e.id);
     let twins: Vec<Experiment> = exchanges().filter(can_count).map(twin).collect();
+    if twins.is_empty() {
+        plan.warnings.push(
+            "--ground breaks down round trips and calls within one machine alone, and none of these experiments is one: reports will have the \
+             cost of system calls, wake-ups and copies, but no breakdown"
+                .into(),
+        );
+    }
     for place in places {
         let mut text = PROBES.to_owned();
         if place.cpus.len() != 1 {

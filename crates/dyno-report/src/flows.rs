@@ -49,8 +49,20 @@ fn paired(new: &OwnQuantiles, base: &OwnQuantiles, how: &Bootstrap) -> Option<Es
     (!is_wide).then_some(found)
 }
 
-/// A sentence for all flows of each trial together, and one for each that was measured by itself.
+/// A sentence for all flows of each trial together.
 pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
+    let groups = groups(view).into_iter().map(|(text, _)| Item::from(text));
+    groups.collect()
+}
+
+/// A sentence for each flow that was also measured by itself.
+pub(crate) fn costs(view: &View<'_>) -> Vec<Item> {
+    let costs = groups(view).into_iter().flat_map(|(_, costs)| costs);
+    costs.collect()
+}
+
+/// For the flows of each trial: all together, and each against itself alone.
+fn groups(view: &View<'_>) -> Vec<(String, Vec<Item>)> {
     let mut leads: Vec<ExperimentId> = Vec::new();
     for e in &view.rows {
         let together = e.experiment.flow.as_ref().filter(|f| !f.by_itself);
@@ -60,18 +72,16 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
     }
     leads
         .into_iter()
-        .flat_map(|lead| of_group(view, lead))
+        .filter_map(|lead| of_group(view, lead))
         .collect()
 }
 
-fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
+fn of_group(view: &View<'_>, lead: ExperimentId) -> Option<(String, Vec<Item>)> {
     let all = view.summary.experiments.iter();
     let flows: Vec<&ExperimentSummary> = all
         .filter(|e| e.experiment.flow.is_some() && e.experiment.lead() == lead)
         .collect();
-    let Some(first) = flows.first() else {
-        return Vec::new();
-    };
+    let first = flows.first()?;
     let x = &first.experiment;
     let mut name = format!("{} on {}, {}", x.name, x.stack, x.wait);
     let is_twin = |y: &Experiment| {
@@ -128,5 +138,5 @@ fn of_group(view: &View<'_>, lead: ExperimentId) -> Vec<Item> {
             known.join(", ")
         )))
     });
-    std::iter::once(Item::from(text)).chain(costs).collect()
+    Some((text, costs.collect()))
 }

@@ -71,8 +71,8 @@ pub enum Notes {
 /// How text for people is laid out. JSON and CSV take no notice.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RenderOptions {
-    /// The widest line in terminal cells; widths below 80 are not promised to be kept. `None`: as
-    /// wide as it comes, all columns.
+    /// The widest line in terminal cells; widths below 80 are not promised to be kept. `None`: each sentence
+    /// is one line. A table of stacks then has at most 120 cells if its columns are [`Columns::Brief`].
     pub width: Option<usize>,
     /// Whether rows may be set off by colours.
     pub color: bool,

@@ -83,11 +83,12 @@ pub use number::{duration, exported, share, sig3, with_prefix};
 pub use outage::{deaf_for_ever, half_deaf, relapse as outage_relapse, verdict as outage_verdict};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
-    AGAINST_ALONE, AddedSummary, AloneRatio, CarryOverFinding, CarryOverSummary, ChainSummary,
-    CopySummary, DeafEnd, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further,
-    GatewaySummary, HeldRequirement, HostClockSummary, LEAST_TRIALS, LegSummary, LoadOutcome,
-    MadeOf, MetricSummary, NetworkSummary, NoRatio, OutageSummary, PartSummary, QUANTILES,
-    Requirement, RunSummary, ScalingSummary, Spread, Summary, TOLD_BY, TrialCounts, WithDisturbed,
+    AGAINST_ALONE, AddedSummary, AloneRatio, AnswerSummary, AnswersSummary, CarryOverFinding,
+    CarryOverSummary, ChainSummary, CopySummary, DeafEnd, ExperimentSummary, FailedAs,
+    FailureGroup, FloorRatio, Further, GatewaySummary, HeldRequirement, HostClockSummary,
+    LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf, MetricSummary, NetworkSummary, NoRatio,
+    OutageSummary, PartSummary, QUANTILES, Requirement, RunSummary, ScalingSummary, Spread,
+    Summary, TOLD_BY, TrialCounts, WithDisturbed, more_answers,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
@@ -136,7 +137,9 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
             None => stacks(&|_| true),
         },
     };
-    net(text, options.color)
+    let answers = summary.answers.as_ref().filter(|_| markdown);
+    let head = answers.map_or_else(String::new, markdown::answers);
+    net(head + &text, options.color)
 }
 
 /// The table of stacks of the experiments that `keep` selects. Starts and outages have columns of their own, so they have tables of

@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use crate::layout::{Column, Sheet};
 use crate::legend;
 use crate::notes::{self, Section};
-use crate::summary::{ExperimentSummary, Summary};
+use crate::summary::{AnswersSummary, ExperimentSummary, Summary};
 use crate::text::clean;
 use crate::view::View;
 
@@ -36,6 +36,21 @@ pub(crate) fn render(
         }
     }
     sections(&mut out, &notes::sections(&view));
+    out
+}
+
+/// The answers above the table, with a blank line below.
+pub(crate) fn answers(answers: &AnswersSummary) -> String {
+    let own = |text: &str| escaped_markdown(text, false);
+    let (shown, more) = answers.shown();
+    let mut out = format!("**{}**\n\n", own(&answers.title));
+    for a in shown {
+        out.push_str(&format!("- {}: {}\n", own(&a.question), own(&a.answer)));
+    }
+    if let Some(more) = more {
+        out.push_str(&format!("- {more}: see the table\n"));
+    }
+    out.push_str(&format!("\n{}\n\n", own(&answers.how_sure)));
     out
 }
 

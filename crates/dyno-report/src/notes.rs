@@ -125,6 +125,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
         ("Half deaf", outage::partly_deaf(view)),
         ("What came of the faults", outage::verdicts(view)),
         ("Clocks of the hosts", clocks::remarks(view)),
+        ("Cost of the other flows", crate::flows::costs(view)),
         (
             "Unstable (~): a repeat of the run may differ by more than 10 %",
             rows(view, unstable),

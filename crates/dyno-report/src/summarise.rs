@@ -148,6 +148,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         refused: plan.refused.clone(),
         requirements: Vec::new(),
         capacity: None,
+        answers: None,
         scaling: scaling::summarise(samples, &options.bootstrap),
     }
 }

@@ -1,6 +1,7 @@
 //! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
+mod answers;
 mod carry_over;
 mod chain;
 mod clock;
@@ -13,6 +14,7 @@ mod network;
 mod outage;
 mod spread;
 
+pub use answers::{AnswerSummary, AnswersSummary, more_answers};
 pub use carry_over::{CarryOverFinding, CarryOverSummary};
 pub use chain::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSummary};
 pub use clock::HostClockSummary;
@@ -60,6 +62,8 @@ pub struct Summary {
     /// What a search has found, as `dyno check RUN --format json` has it. Whoever shows a search has it judged before; else
     /// there is none.
     pub capacity: Option<serde_json::Value>,
+    /// The answers to the questions of the run. Whoever renders it for readers has them made before; else there are none.
+    pub answers: Option<AnswersSummary>,
 }
 
 /// A requirement of a study.
@@ -333,6 +337,29 @@ pub struct ExperimentSummary {
     pub clocks: Vec<HostClockSummary>,
     /// What the kernels of its hosts counted over the counted trials.
     pub networks: Vec<NetworkSummary>,
+}
+
+impl Summary {
+    /// For each p50 and p99 of a headline that is withheld: how many further trials it takes, where that is known. Of experiments with
+    /// one value for each trial the p50 alone; yardsticks have none.
+    pub fn withheld(&self) -> Vec<Option<u64>> {
+        let own = |e: &&ExperimentSummary| !e.is_floor && !e.is_loopback && e.trials.counted > 0;
+        let of = |e: &ExperimentSummary| -> Vec<Option<u64>> {
+            let ranks: &[usize] = match e.headline().info().one_per_trial {
+                true => &[0],
+                false => &[0, 2],
+            };
+            let quantiles = e.headline_metric().map(|m| &m.quantiles);
+            let quantiles = quantiles
+                .into_iter()
+                .flat_map(|all| ranks.iter().map(|i| all[*i]));
+            let withheld = quantiles.filter(|q| q.estimate().is_none());
+            withheld
+                .map(|q| q.further_trials(e.trials.counted))
+                .collect()
+        };
+        self.experiments.iter().filter(own).flat_map(of).collect()
+    }
 }
 
 impl ExperimentSummary {

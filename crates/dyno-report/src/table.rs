@@ -1,5 +1,6 @@
 //! The table of stacks for a terminal.
 
+use crate::columns::Columns;
 use crate::format::{Notes, RenderOptions};
 use crate::layout::lay_out;
 use crate::legend;
@@ -8,6 +9,9 @@ use crate::spark;
 use crate::summary::{ExperimentSummary, Summary};
 use crate::text::wrap;
 use crate::view::View;
+
+/// Terminal cells of a brief table where nobody knows the width, as in a pipe.
+const WIDTH: usize = 120;
 
 /// Heading, table, legend and remarks of the experiments that `keep` selects. No line is wider
 /// than the width, if that is at least 40.
@@ -36,7 +40,9 @@ pub(crate) fn render(
     }
     let shape = view.shape().filter(|_| options.sparklines);
     let sheets = view.sheets();
-    let laid = lay_out(&sheets, shape.as_ref(), width, options.color);
+    let is_brief = options.columns == Columns::Brief;
+    let limit = width.or(is_brief.then_some(WIDTH));
+    let laid = lay_out(&sheets, shape.as_ref(), limit, options.color);
     out.text.push_str(&laid.text);
     out.blank();
     let unasked = sheets.first().map_or(&[][..], |s| &s.unasked);
@@ -51,14 +57,16 @@ pub(crate) fn render(
     if laid.shaped {
         out.add(spark::LEGEND, 2);
     }
-    if !laid.left_out.is_empty() {
-        out.add(
-            &format!(
-                "No room for: {}; a wider terminal or --format markdown shows them.",
-                laid.left_out.join(", ")
-            ),
-            2,
-        );
+    let (said, titles, remedy) = match is_brief {
+        true => ("Not shown", hidden, "`dyno show --wide` shows all columns"),
+        false => (
+            "No room for",
+            laid.left_out,
+            "a wider terminal or --format markdown shows them",
+        ),
+    };
+    if !titles.is_empty() {
+        out.add(&format!("{said}: {}; {remedy}.", titles.join(", ")), 2);
     }
     out.sections(&notes::sections(&view));
     out.text
@@ -85,7 +93,7 @@ fn short_notes(out: &mut Lines, view: &View<'_>, shaped: bool, hidden: &[&str]) 
                 text: String::new(),
                 width: out.width,
             };
-            lines.add(&format!("{}: {}", section.title, item.text), 2);
+            lines.add(&format!("{}: {}", section.title, item.short()), 2);
             let used = below.text.lines().count() + lines.text.lines().count();
             match used < SHORT_NOTES {
                 true => below.text.push_str(&lines.text),

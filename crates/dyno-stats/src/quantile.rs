@@ -92,6 +92,19 @@ impl Quantile {
             Quantile::Refused { .. } => None,
         }
     }
+
+    /// How many trials beyond these `trials` would give a figure, if further ones are like them. `None`: there is one, nobody knows, or
+    /// it is more than 10,000.
+    pub fn further_trials(&self, trials: u64) -> Option<u64> {
+        const MOST: u64 = 10_000;
+        let all = match *self {
+            Quantile::Estimated(_) | Quantile::Refused { have: 0, .. } => return None,
+            Quantile::Refused { have, need } => trials.saturating_mul(need).div_ceil(have),
+            Quantile::Wide { need, .. } => need?,
+        };
+        let more = all.saturating_sub(trials).max(1);
+        (more <= MOST).then_some(more)
+    }
 }
 
 /// Whether an interval is wider than a factor of [`WIDEST`]. Ends below 1 count as 1, because nanoseconds

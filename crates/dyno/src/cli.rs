@@ -4,6 +4,7 @@ mod address;
 mod audit;
 mod complete;
 mod conformance;
+mod init;
 mod judge;
 mod part;
 mod report;
@@ -12,6 +13,7 @@ mod show;
 
 pub(crate) use audit::{AuditArgs, AuditFormat};
 pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
+pub(crate) use init::InitArgs;
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
@@ -42,8 +44,9 @@ pub(crate) struct Cli {
 
 const AFTER: &str = "\
 Examples:
-  dyno run quick                         every stack of this build, side by side: about 4 min
+  dyno run quick                         every stack of this build, side by side: 2 to 7 min
   dyno run quick --stack pipe,tcp        only these two (and the floor)
+  dyno run                               asks what to measure, on a terminal
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as an HTML report with plots
@@ -71,6 +74,8 @@ Exit codes:
 pub(crate) enum Command {
     /// Measure a suite and store the run.
     Run(Box<RunArgs>),
+    /// Write a suite file of your own, with comments.
+    Init(InitArgs),
     /// Show a run in progress, live.
     Watch(WatchArgs),
     /// Print a stored run.
@@ -198,8 +203,9 @@ whole plan and runs its share of the experiments:
   dyno run SUITE --shard 1/3 --out a      here; run 2/3 and 3/3 elsewhere at the same time
   dyno merge a b c -o all                 then joins the parts into one run")]
 pub(crate) struct RunArgs {
-    /// The suite: a name from `dyno list suites`, or the path of a .toml file.
-    #[arg(required_unless_present_any = ["resume", "like"], conflicts_with = "resume", add = complete::suites())]
+    /// The suite: a name from `dyno list suites`, or the path of a .toml file. Without one Dyno asks on a terminal what to
+    /// measure, and writes a suite file.
+    #[arg(conflicts_with = "resume", add = complete::suites())]
     pub(crate) suite: Option<String>,
     /// Only these stacks, separated by commas; the floor is always measured with them.
     #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
@@ -290,7 +296,7 @@ pub(crate) struct RunArgs {
     /// can have more, too.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
-    /// Show what would be measured and what would be refused, then exit.
+    /// Show what would be measured, what would be refused, and which rights are missing here, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The clock for time stamps [default: auto, or the clock of the run that is repeated or resumed].

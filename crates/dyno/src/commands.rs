@@ -8,6 +8,7 @@ pub(crate) mod conformance;
 pub(crate) mod doctor;
 pub(crate) mod export;
 mod imported;
+pub(crate) mod init;
 mod judged;
 pub(crate) mod list;
 pub(crate) mod man;

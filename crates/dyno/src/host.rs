@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure, Result};
 use crate::progress::Progress;
 use dyno_measure::{Clock, ClockChoice, allowed_cores, allowed_cpus, isolated_cpus};
+use dyno_model::cause::NotGranted;
 use dyno_model::{BareMachine, Nanos};
 use dyno_plan::{Catalog, HostFacts};
 
@@ -30,6 +31,31 @@ fn available_memory() -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
+}
+
+/// Why the kernel denies SCHED_FIFO with this priority, and what to do; `None` where it is granted.
+pub(crate) fn fifo_refused(priority: u8) -> Option<String> {
+    refused(move || dyno_measure::set_fifo(priority))
+}
+
+/// The same of locking all memory.
+pub(crate) fn lock_refused() -> Option<String> {
+    refused(|| {
+        let locked = dyno_measure::lock_memory();
+        // Not locked any more for the rest of this process.
+        rustix::mm::munlockall().ok();
+        locked
+    })
+}
+
+/// Asks in a thread of its own, so that the caller keeps no right.
+fn refused(
+    ask: impl FnOnce() -> std::result::Result<(), NotGranted> + Send + 'static,
+) -> Option<String> {
+    match std::thread::spawn(ask).join() {
+        Ok(answer) => answer.err().map(|e| e.to_string()),
+        Err(_) => Some("asking for it ended the thread".to_owned()),
+    }
 }
 
 /// How long the machine is watched before the first trial.

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
+        Command::Init(args) => commands::init::init(&args),
         #[cfg(feature = "live")]
         Command::Watch(args) => commands::watch::watch(&args),
         #[cfg(not(feature = "live"))]

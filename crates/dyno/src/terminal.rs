@@ -92,8 +92,32 @@ pub(crate) enum Answer {
     Interrupted,
 }
 
-/// Asks on standard error, until somebody answers on standard input or `interrupt` is set.
+/// What somebody typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// A line, without its end.
+    Line(String),
+    /// No whole line of text: the terminal was closed, or Ctrl-D ended the input.
+    Nothing,
+    /// Nobody answered before Ctrl-C or a signal.
+    Interrupted,
+}
+
+/// Asks for a yes.
 pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
+    match prompt(&format!("{question} [y/N]"), interrupt) {
+        Typed::Interrupted => Answer::Interrupted,
+        Typed::Line(line) if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) => {
+            Answer::Yes
+        }
+        Typed::Line(_) | Typed::Nothing => Answer::No,
+    }
+}
+
+/// Asks on standard error, until somebody answers on standard input or `interrupt` is set.
+pub(crate) fn prompt(question: &str, interrupt: &AtomicBool) -> Typed {
+    /// A longer line is no answer.
+    const LONGEST: usize = 4_096;
     /// A signal ends the wait; one that came just before it is seen after this time.
     const LOOK: Timespec = Timespec {
         tv_sec: 0,
@@ -102,14 +126,14 @@ pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
     let stdin = std::io::stdin();
     // What was typed before the question is no answer to it.
     let _ = tcflush(&stdin, QueueSelector::IFlush);
-    let _ = write!(stderr(), "{} [y/N] ", clean(question));
+    let _ = write!(stderr(), "{} ", clean(question));
     let mut answer = Vec::new();
     loop {
         let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
         let ready = poll(&mut waited, Some(&LOOK));
         if interrupt.load(Ordering::Relaxed) {
             let _ = writeln!(stderr());
-            return Answer::Interrupted;
+            return Typed::Interrupted;
         }
         match ready {
             Ok(0) | Err(Errno::INTR) => {}
@@ -118,17 +142,16 @@ pub(crate) fn ask(question: &str, interrupt: &AtomicBool) -> Answer {
                 let read = rustix::io::read(&stdin, &mut bytes).unwrap_or(0);
                 answer.extend_from_slice(&bytes[..read]);
                 // Ctrl-D in a line hands over its beginning.
-                if read == 0 || answer.ends_with(b"\n") || answer.len() > bytes.len() {
+                if read == 0 || answer.ends_with(b"\n") || answer.len() > LONGEST {
                     break;
                 }
             }
-            Err(_) => return Answer::No,
+            Err(_) => return Typed::Nothing,
         }
     }
-    let is_whole = answer.ends_with(b"\n");
-    match answer.trim_ascii().to_ascii_lowercase().as_slice() {
-        b"y" | b"yes" if is_whole => Answer::Yes,
-        _ => Answer::No,
+    match String::from_utf8(answer) {
+        Ok(line) if line.ends_with('\n') => Typed::Line(line.trim_end().to_owned()),
+        _ => Typed::Nothing,
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Finding {
     pub(super) reason: String,
     /// Why the limit is not passed although the figure keeps it.
     but: Option<String>,
+    /// So many further trials would decide; `None`: it is decided, or nobody knows.
+    further: Option<u64>,
 }
 
 impl Finding {
@@ -32,6 +34,7 @@ impl Finding {
             found: Some(found),
             reason,
             but: None,
+            further: None,
         }
     }
 
@@ -47,6 +50,7 @@ impl Finding {
             found: None,
             reason: reason.into(),
             but: None,
+            further: None,
         }
     }
 }
@@ -94,6 +98,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         found: finding.found,
         reason,
         remarks,
+        further: finding.further,
     }
 }
 
@@ -324,10 +329,13 @@ fn judge_quantile(
         Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => {
             interval(&widened(&e, slack), limit, samples.len())
         }
-        Quantile::Refused { have, need } => Finding::unknown(format!(
-            "{} needs {need} samples, but there are {have}: {advice}",
-            rank(q)
-        )),
+        refused @ Quantile::Refused { have, need } => Finding {
+            further: refused.further_trials(samples.len() as u64),
+            ..Finding::unknown(format!(
+                "{} needs {need} samples, but there are {have}: {advice}",
+                rank(q)
+            ))
+        },
     }
 }
 
@@ -427,6 +435,7 @@ fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
             values.len()
         ),
         but: None,
+        further: None,
     }
 }
 
@@ -531,6 +540,7 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
         false => unit.text(end),
     };
     let standing = line.standing(Some(&found));
+    let mut more = None;
     let reason = match standing {
         Standing::Keeps => format!("the bad end of its interval, {}, keeps it", text(bad)),
         Standing::Breaks => format!(
@@ -541,17 +551,28 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
         Standing::Between => {
             // The end that must cross the limit for a decision.
             let end = if line.is_kept_by(value) { bad } else { good };
-            further(value, end, bound, trials, limit.measure)
+            let (reason, trials) = further(value, end, bound, trials, limit.measure);
+            more = trials;
+            reason
         }
     };
-    Finding::new(standing, found, reason)
+    Finding {
+        further: more,
+        ..Finding::new(standing, found, reason)
+    }
 }
 
-/// How many more trials would bring `end` to the limit, or how close the figure is to it. Widths of
+/// How many more trials would bring `end` to the limit, in words and as a number, or how close the figure is to it. Widths of
 /// intervals shrink with the square root of the number of trials.
-fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) -> String {
+fn further(
+    value: f64,
+    end: f64,
+    bound: f64,
+    trials: usize,
+    measure: Measure,
+) -> (String, Option<u64>) {
     if !value.is_finite() {
-        return match measure {
+        let why = match measure {
             Measure::Latency(metric, _) if metric.info().of_faults => {
                 "it is infinite in some trials, and too few were measured to bound it: measure more trials"
             }
@@ -559,8 +580,8 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
                 "more messages were lost than this quantile allows, but not in all trials: measure \
                  more trials"
             }
-        }
-        .into();
+        };
+        return (why.into(), None);
     }
     if end.is_infinite() || end <= 0.0 {
         let why = match measure {
@@ -569,10 +590,12 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
             }
             _ => "too few or too different trials leave",
         };
-        return format!("{why} its interval without an end there: measure more trials");
+        let why = format!("{why} its interval without an end there: measure more trials");
+        return (why, None);
     }
     if value <= 0.0 {
-        return "its interval contains the limit: measure more trials".into();
+        let why = "its interval contains the limit: measure more trials";
+        return (why.into(), None);
     }
     let wide = (end / value).ln().abs();
     let far = (bound / value).ln().abs();
@@ -580,14 +603,16 @@ fn further(value: f64, end: f64, bound: f64, trials: usize, measure: Measure) ->
         .ceil()
         .max(1.0);
     if more <= MOST_FURTHER_TRIALS {
-        let more = counted(more as u64, "more trial");
-        return format!("its interval contains the limit; about {more} would decide");
+        let said = counted(more as u64, "more trial");
+        let why = format!("its interval contains the limit; about {said} would decide");
+        return (why, Some(more as u64));
     }
-    format!(
+    let why = format!(
         "too close to call: {} is {} from the limit",
         measure.unit().text(value),
         apart(value, bound)
-    )
+    );
+    (why, None)
 }
 
 /// How far two positive figures are from each other, as a share of the smaller one.
@@ -604,24 +629,26 @@ mod tests {
     #[test]
     fn how_many_trials_would_decide_follows_from_the_widths() {
         // ln 1.1 / ln 1.05 = 1.953: of 5 trials 14.08 more.
-        let text = further(100.0, 110.0, 105.0, 5, Measure::CpuPerMessage);
+        let (text, more) = further(100.0, 110.0, 105.0, 5, Measure::CpuPerMessage);
         assert_eq!(
             text,
             "its interval contains the limit; about 15 more trials would decide"
         );
-        let text = further(100.0, 110.0, 100.0001, 5, Measure::CpuPerMessage);
+        assert_eq!(more, Some(15));
+        let (text, more) = further(100.0, 110.0, 100.0001, 5, Measure::CpuPerMessage);
         assert_eq!(
             text,
             "too close to call: 100 ns is 0.000100 % from the limit"
         );
+        assert_eq!(more, None);
         let response = Measure::Latency(Metric::Response, 0.99);
-        let text = further(100.0, INF, 105.0, 5, response);
+        let (text, _) = further(100.0, INF, 105.0, 5, response);
         assert!(text.starts_with("lost messages, or too few"), "{text}");
         for (end, measure) in [(INF, Measure::CpuPerMessage), (0.0, response)] {
-            let text = further(100.0, end, 105.0, 5, measure);
+            let (text, _) = further(100.0, end, 105.0, 5, measure);
             assert!(text.starts_with("too few or too different"), "{text}");
         }
-        let text = further(INF, INF, 105.0, 5, response);
+        let (text, _) = further(INF, INF, 105.0, 5, response);
         assert!(
             text.starts_with("more messages were lost than this quantile"),
             "{text}"

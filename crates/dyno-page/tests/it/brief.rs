@@ -1,9 +1,11 @@
 //! The answers in a few lines: what they name, that they fit, and that they call nothing best that does not deliver.
 
 use crate::common::{self, Builder, summary};
+use crate::document;
 use dyno_model::Metric::Rtt;
 use dyno_model::Wait;
 use dyno_model::record::{FailureKind, Run};
+use dyno_report::{Format, RenderOptions};
 
 fn builder() -> Builder {
     Builder::new("test", "what is said", "stacks")
@@ -95,9 +97,56 @@ fn every_run_has_at_most_eight_lines() {
 }
 
 #[test]
+fn json_markdown_and_the_page_say_the_answers_of_the_table() {
+    let mut b = builder();
+    for name in 0..8 {
+        for (stack, p50) in [("pipe", 10_000.0), ("tcp", 20_000.0)] {
+            let id = b.experiment(stack, |e| e.name = format!("question-{name}"));
+            b.trials(id, &[(Rtt, p50, 1_000, 0)]);
+        }
+    }
+    let run = b.build();
+    let mut summary = summary(&run);
+    summary.answers = dyno_page::answers(&summary, &run.manifest);
+    let answers = summary.answers.clone().unwrap();
+    let told = lines(&run, None, false);
+    assert_eq!(told[0], answers.title);
+    let first = &answers.questions[0];
+    assert_eq!(
+        (first.question.as_str(), answers.questions.len()),
+        ("question-0", 8)
+    );
+    assert_eq!(told[1], format!("  {}  {}", first.question, first.answer));
+    assert_eq!(*told.last().unwrap(), answers.how_sure);
+    let render = |format| dyno_report::render(&summary, format, &RenderOptions::default());
+    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).unwrap();
+    assert_eq!(json["answers"], serde_json::to_value(&answers).unwrap());
+    // Places in `experiments`.
+    let best = json["answers"]["questions"][7]["best"][0].as_u64().unwrap();
+    assert_eq!(json["experiments"][best as usize]["stack"], "pipe");
+    let markdown = render(Format::Markdown);
+    let head = markdown.split("\n## ").next().unwrap();
+    let page = dyno_page::render(&document(&[&run])).unwrap();
+    let header = page.split("</header>").next().unwrap();
+    for (format, head) in [("Markdown", head), ("page", header)] {
+        for wanted in [&answers.title, &first.answer, &answers.how_sure] {
+            assert!(head.contains(wanted.as_str()), "{format}: {wanted}: {head}");
+        }
+        // As many as are read at once.
+        assert!(
+            head.contains("question-4") && !head.contains("question-5"),
+            "{format}"
+        );
+        assert!(head.contains("3 more"), "{format}: {head}");
+    }
+}
+
+#[test]
 fn a_run_of_floors_alone_says_nothing() {
     let mut b = builder();
     let floor = b.experiment("floor-spin", |_| {});
     b.trials(floor, &[(Rtt, 500.0, 1_000, 0)]);
-    assert_eq!(lines(&b.build(), None, true), Vec::<String>::new());
+    let run = b.build();
+    assert_eq!(lines(&run, None, true), Vec::<String>::new());
+    assert_eq!(dyno_page::answers(&summary(&run), &run.manifest), None);
 }

@@ -20,7 +20,8 @@ fn array(value: &Value) -> &Vec<Value> {
 fn every_run_has_what_show_says_and_a_detail_for_each_experiment() {
     for (name, run, document) in fixtures() {
         let page = data(document);
-        let summary = summarise(run, &options().summary);
+        let mut summary = summarise(run, &options().summary);
+        summary.answers = dyno_page::answers(&summary, &run.manifest);
         let text = dyno_report::render(&summary, Format::Json, &RenderOptions::default());
         let show: Value = serde_json::from_str(&text).unwrap();
         let own = &page["runs"][0];

@@ -281,3 +281,20 @@ fn the_ground_is_probed_with_the_classes_and_on_the_cpus_of_the_run() {
     assert_eq!(at(ProbeKind::Syscall), classes.map(|c| (c, vec![1])));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
 }
+
+#[test]
+fn a_ground_without_a_round_trip_to_break_down_says_so() {
+    let suite = |workload: &str| {
+        let text = format!(
+            "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = {workload}\nstacks = [\"tcp\"]\n"
+        );
+        let plan = crate::common::plan_with(&text, &[], |r| r.ground = true).unwrap();
+        let told = plan
+            .warnings
+            .iter()
+            .filter(|w| w.contains("--ground breaks down"));
+        told.count()
+    };
+    assert_eq!(suite("\"stream\"\nrate = \"1 kHz\""), 1);
+    assert_eq!(suite("\"ping-pong\""), 0);
+}

@@ -4,7 +4,7 @@ use super::experiment::{Experiment, experiment};
 use super::scaling::{Scaling, scaling};
 use crate::evidence::BareSummary;
 use crate::flagged::FlagRates;
-use crate::summary::{CarryOverSummary, Summary, TrialCounts};
+use crate::summary::{AnswersSummary, CarryOverSummary, Summary, TrialCounts};
 use dyno_model::Against;
 use dyno_model::plan::{More, Refusal};
 use dyno_model::record::ClockFacts;
@@ -18,6 +18,7 @@ impl<'a> From<&'a Summary> for Document<'a> {
         let one = |e| experiment(&summary.run, e);
         Document {
             format: JSON_FORMAT,
+            answers: summary.answers.as_ref(),
             run: run(summary),
             experiments: summary.experiments.iter().map(one).collect(),
             scaling: summary.scaling.iter().map(scaling).collect(),
@@ -36,6 +37,10 @@ pub(super) struct Document<'a> {
     /// Version of this interface.
     #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
     format: u32,
+    /// Which stack is fastest, in sentences, as above the table. Absent where no stacks are compared, where a study has a table of
+    /// its own, of searches, of runs with more than 1,000 experiments, and in documents of an older Dyno.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<&'a AnswersSummary>,
     run: Run<'a>,
     /// One per experiment of the plan, or of the part of it that was run, in its order, also those without a completed trial.
     experiments: Vec<Experiment<'a>>,

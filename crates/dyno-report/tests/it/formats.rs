@@ -63,6 +63,34 @@ fn a_terminal_of_eighty_columns_has_what_most_want_in_one_line_each() {
 }
 
 #[test]
+fn a_brief_table_without_a_terminal_has_120_cells_and_says_what_it_leaves_out() {
+    let summary = summary(&crate::common::quick());
+    let of = |columns| {
+        let options = RenderOptions {
+            columns,
+            ..RenderOptions::default()
+        };
+        render(&summary, Format::Table, &options)
+    };
+    let widest = |text: &str| {
+        let rule = text.lines().position(|l| l.starts_with('─')).unwrap();
+        let rows = text.lines().skip(rule - 1).take_while(|l| !l.is_empty());
+        rows.map(|l| l.chars().count()).max().unwrap()
+    };
+    let (brief, all) = (of(Columns::Brief), of(Columns::All));
+    assert!(widest(&brief) <= 120 && widest(&all) > 120, "{brief}");
+    assert!(brief.contains("Not shown: p90, "), "{brief}");
+    assert!(
+        brief.contains("; `dyno show --wide` shows all columns."),
+        "{brief}"
+    );
+    assert!(!all.contains("Not shown"), "{all}");
+    // A sentence is one line, so that programs find it.
+    let longest = brief.lines().map(|l| l.chars().count()).max();
+    assert!(longest > Some(120), "{brief}");
+}
+
+#[test]
 fn below_a_brief_table_stand_at_most_twelve_lines_and_how_many_more_there_are() {
     let stacks = |run: &Run| {
         let plan = &run.manifest.plan;

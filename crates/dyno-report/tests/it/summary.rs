@@ -524,3 +524,16 @@ fn what_was_counted_is_added_up_and_is_no_row() {
     assert_eq!(found.further, None);
     assert_eq!(summary.warnings, [not_counted.to_string()]);
 }
+
+#[test]
+fn withheld_figures_say_how_many_further_trials_they_take() {
+    let mut b = builder();
+    // Five trials of 50 samples; a p99 takes 368 of them.
+    let few = b.experiment("pipe", |_| {});
+    b.trials(few, &[(Metric::Rtt, 10_000.0, 50, 0)]);
+    let enough = b.experiment("tcp", |_| {});
+    b.trials(enough, &[(Metric::Rtt, 10_000.0, 5_000, 0)]);
+    let floor = b.experiment("floor-spin", |_| {});
+    b.trials(floor, &[(Metric::Rtt, 1_000.0, 50, 0)]);
+    assert_eq!(summary(&b.build()).withheld(), [Some(3)]);
+}

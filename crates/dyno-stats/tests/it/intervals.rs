@@ -219,3 +219,26 @@ fn a_median_of_zero_has_the_end_that_its_samples_have() {
         Quantile::Estimated(_)
     ));
 }
+
+#[test]
+fn how_many_further_trials_give_a_figure_follows_from_those_that_there_are() {
+    let refused = |have, need| Quantile::Refused { have, need };
+    // 5 trials of 100 samples; 1,001 take 11 of them.
+    assert_eq!(refused(500, 1_000).further_trials(5), Some(5));
+    assert_eq!(refused(500, 1_001).further_trials(5), Some(6));
+    assert_eq!(refused(0, 1_000).further_trials(5), None);
+    assert_eq!(refused(5, 1_000_000).further_trials(5), None);
+    let interval = Estimate {
+        value: Latency::Finite(10.0),
+        lo: Latency::Finite(1.0),
+        hi: Latency::Finite(100.0),
+    };
+    let wide = |need| Quantile::Wide {
+        interval,
+        trials: 5,
+        need,
+    };
+    assert_eq!(wide(Some(43)).further_trials(5), Some(38));
+    assert_eq!(wide(None).further_trials(5), None);
+    assert_eq!(Quantile::Estimated(interval).further_trials(5), None);
+}

@@ -31,7 +31,8 @@ pub(crate) struct ShowArgs {
     /// new directory of this name.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Show all columns of the table. By default a terminal gets the most important ones, a pipe or a file gets all.
+    /// Show all columns of the table. By default it has the most important ones, as far as the terminal has room for them; a
+    /// pipe or a file has room for 120 characters, or for as many as the variable `COLUMNS` says.
     #[arg(long, conflicts_with = "columns")]
     pub(crate) wide: bool,
     /// Show these columns, separated by commas, such as p50,p90,cpu (table and markdown). An unknown name prints the

@@ -2,10 +2,11 @@
 
 use crate::cli::CheckArgs;
 use crate::commands::imported;
-use crate::commands::judged::{conclude, directories, read, read_directory};
+use crate::commands::judged::{
+    UNDECIDED, conclude, directories, more_trials, read, read_directory,
+};
 use crate::commands::search;
 use crate::commands::show::render_options;
-use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::terminal;
 use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
@@ -49,11 +50,10 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     );
     let text = report.render(args.format.into(), &render_options());
     let concluded = conclude(&text, judgement, whole)?;
-    if matches!(judgement, Some(Code::Undecided)) {
-        terminal::say(format!(
-            "undecided; add trials to this run with: dyno run --resume {} --more N",
-            trust::shell_word(&which.to_string_lossy())
-        ));
+    if matches!(judgement, Some(Code::Undecided))
+        && let Some(command) = more_trials(which, &run.manifest, UNDECIDED, &report.further())
+    {
+        terminal::say(command);
     }
     Ok(concluded)
 }

@@ -2,9 +2,10 @@
 
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
-use crate::commands::judged::{conclude, read};
+use crate::commands::judged::{UNDECIDED, conclude, more_trials, read};
 use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
+use crate::terminal;
 use dyno_judge::{CompareOptions, Status};
 use std::path::Path;
 
@@ -48,7 +49,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
             Status::Fail => Some(Code::Slower),
         });
     let text = comparison.render(args.format.into(), &render_options());
-    conclude(&text, judgement, whole)
+    let concluded = conclude(&text, judgement, whole)?;
+    if args.new.is_none()
+        && comparison.status() == Status::Undecided
+        && let Some(command) =
+            more_trials(&args.base, &base.manifest, UNDECIDED, &comparison.further())
+    {
+        terminal::say(command);
+    }
+    Ok(concluded)
 }
 
 /// Both sides, where they are outputs of other tools.

@@ -1,9 +1,13 @@
 //! What the commands that judge stored runs share: how runs are found and read, how the result is printed, and
 //! the code that it ends with.
 
+use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
+use crate::progress::{counted, minutes};
 use crate::terminal;
-use dyno_model::record::Run;
+use dyno_model::Nanos;
+use dyno_model::plan::More;
+use dyno_model::record::{Run, RunManifest};
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -64,6 +68,50 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     }
     Ok(all)
 }
+
+/// What would end a lack of trials in a run; `further`: for each figure or verdict that lacks some, how many, where that is known.
+/// `state` says what is so, and `verb` what more trials would do. With the command, and the time that it takes. `None` where the run
+/// cannot have more trials, as one of another machine.
+pub(super) fn more_trials(
+    which: &Path,
+    run: &RunManifest,
+    (state, verb): (&str, &str),
+    further: &[Option<u64>],
+) -> Option<String> {
+    let plan = &run.plan;
+    let known: Vec<u64> = further.iter().copied().flatten().collect();
+    let most = known.iter().max().and_then(|n| u32::try_from(*n).ok());
+    let more = More {
+        trials: most.unwrap_or(1),
+        asked_unix_ms: 0,
+    };
+    let is_here = run.environment.host == rustix::system::uname().nodename().to_string_lossy();
+    if !is_here || further.is_empty() || plan.with_more(more).is_err() {
+        return None;
+    }
+    let path = trust::shell_word(&which.to_string_lossy());
+    let command = format!("dyno run --resume {path} --more");
+    let Some(most) = most else {
+        return Some(format!("{state}; add trials to this run with: {command} N"));
+    };
+    let round = plan.here().map(|e| plan.nominal_trial(e).0);
+    let time = round
+        .fold(0, u64::saturating_add)
+        .saturating_mul(most.into());
+    let these = match (known.len(), further.len()) {
+        (1, 1) => "it".to_owned(),
+        (known, all) if known == all => format!("all {all}"),
+        (known, all) => format!("{known} of {all}"),
+    };
+    Some(format!(
+        "{state}; about {} would {verb} {these}, in about {}: {command} {most}",
+        counted(most as usize, "more trial"),
+        minutes(Nanos(time).into())
+    ))
+}
+
+/// Where a verdict lacks trials; see [`more_trials`].
+pub(super) const UNDECIDED: (&str, &str) = ("undecided", "decide");
 
 /// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read
 /// make the rest incomplete.

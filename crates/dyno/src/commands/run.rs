@@ -7,6 +7,8 @@ mod resume;
 use crate::absent::view::{self, Live};
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
+use crate::commands::init;
+use crate::commands::judged::{UNDECIDED, more_trials};
 use crate::commands::new_run::{Planned, create, seed};
 use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
@@ -20,7 +22,7 @@ use crate::progress::Progress;
 use crate::terminal;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
-use dyno_judge::CompareOptions;
+use dyno_judge::{CompareOptions, Status};
 use dyno_model::Request;
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
@@ -31,7 +33,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Plans, measures, stores and prints.
-pub(crate) fn run(args: RunArgs) -> Result {
+pub(crate) fn run(mut args: RunArgs) -> Result {
     if args.live {
         let () = view::check_terminal("--live needs a terminal; leave it out")?;
     }
@@ -44,6 +46,10 @@ pub(crate) fn run(args: RunArgs) -> Result {
     }
     let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
+    if args.suite.is_none() && args.resume.is_none() && args.like.is_none() {
+        let file = init::ask(&args, &interrupt)?;
+        args.suite = Some(file.to_string_lossy().into_owned());
+    }
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
@@ -153,6 +159,9 @@ fn prepare(
             same_build(stored, "name that build's program with --against")?;
         }
     }
+    if !args.quiet && plan.search.is_none() {
+        progress.say(dry::size(&plan));
+    }
     let planned = Planned {
         catalog,
         request,
@@ -173,8 +182,8 @@ fn finish(
     for problem in dyno_store::told(&read.problems) {
         progress.say(format!("warning: {problem}"));
     }
-    print(&read.run, args.format)?;
-    compare(&read.run, args.format)?;
+    print(&read.run, args.format, directory)?;
+    let undecided = compare(&read.run, args.format, directory)?;
     let found = search::of(&read.run)?;
     if let Some(found) = &found {
         search::print(found, args.format)?;
@@ -201,6 +210,9 @@ fn finish(
         .count();
     if !args.quiet {
         progress.say(format!("stored in {shown}"));
+        undecided
+            .into_iter()
+            .for_each(|command| progress.say(command));
     }
     if let Some(found) = &found {
         // Above its capacity a stack may fail; what counts is whether there is one.
@@ -216,17 +228,24 @@ fn finish(
     Ok(Code::Success.into())
 }
 
-/// What `--against` was for; for people only, since programs ask `dyno compare`.
-fn compare(run: &Run, format: FormatArg) -> Result<()> {
+/// What `--against` was for; for people only, since programs ask `dyno compare`. With the command that would decide what is
+/// undecided.
+fn compare(run: &Run, format: FormatArg, directory: &Path) -> Result<Option<String>> {
     let format = match format {
         FormatArg::Table => Format::Table,
         FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json | FormatArg::Csv => return Ok(()),
+        FormatArg::Json | FormatArg::Csv => return Ok(None),
     };
     if run.manifest.plan.against.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
     terminal::print("\n")?;
-    terminal::print(&comparison.render(format, &render_options()))
+    terminal::print(&comparison.render(format, &render_options()))?;
+    Ok(match comparison.status() {
+        Status::Undecided => {
+            more_trials(directory, &run.manifest, UNDECIDED, &comparison.further())
+        }
+        Status::Pass | Status::Fail => None,
+    })
 }

@@ -3,6 +3,7 @@
 use crate::built::COMMIT;
 use crate::cli::{FormatArg, NotesArg, ShowArgs, ShowFormat};
 use crate::commands::export::FolderFormat;
+use crate::commands::judged::more_trials;
 use crate::commands::{imported, judged, requirements, search};
 use crate::exit::{Code, Failure, Result};
 use crate::output;
@@ -10,7 +11,7 @@ use crate::terminal;
 use dyno_judge::ImportSheet;
 use dyno_model::plan::STACKS;
 use dyno_model::record::Run;
-use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
+use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions, clean};
 use dyno_store::Shown;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -46,7 +47,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         None => {
             let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
             let mut options = match out {
-                Some(_) => RenderOptions::default(),
+                Some(_) => options_of(None, |name| std::env::var_os(name)),
                 None => render_options(),
             };
             asked(args, &mut options);
@@ -70,7 +71,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
 fn text(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
     // What cannot be read is told where the run is.
     let kept = program().and_then(|program| {
-        let maker = format!("{program} {options:?}");
+        let host = rustix::system::uname();
+        let maker = format!("{program} {options:?} {directory:?} {:?}", host.nodename());
         let name = format!("{format:?}").to_lowercase();
         Shown::of(directory, &name, &maker).ok().flatten()
     });
@@ -132,6 +134,9 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     if is_table {
         requirements::judge(&run, &mut summary)?;
     }
+    if matches!(format, ShowFormat::Json | ShowFormat::Markdown) {
+        summary.answers = dyno_page::answers(&summary, &run.manifest);
+    }
     let with_capacities = |format| -> Result<String> {
         let mut text = answers(&run, &summary, format, options);
         text.push_str(&dyno_report::render(&summary, format, options));
@@ -139,6 +144,7 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
             text.push('\n');
             text.push_str(&found.render(format, options));
         }
+        text.push_str(&withheld(&run, &summary, format, directory));
         Ok(text)
     };
     let text = match format {
@@ -224,7 +230,7 @@ fn asked(args: &ShowArgs, options: &mut RenderOptions) {
 }
 
 /// Prints a run to standard output.
-pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
+pub(crate) fn print(run: &Run, format: FormatArg, directory: &Path) -> Result<()> {
     let mut summary = dyno_report::summarise(run, &SummaryOptions::default());
     requirements::judge(run, &mut summary)?;
     if format == FormatArg::Json {
@@ -236,15 +242,40 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
         FormatArg::Json => Format::Json,
         FormatArg::Csv => Format::Csv,
     };
-    let options = render_options();
+    if matches!(format, Format::Json | Format::Markdown) {
+        summary.answers = dyno_page::answers(&summary, &run.manifest);
+    }
+    let mut options = render_options();
+    if format == Format::Markdown {
+        // GitHub's tables have no width to keep.
+        options.columns = Columns::All;
+    }
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);
-    terminal::print(&format!("{answers}{table}"))
+    let withheld = withheld(run, &summary, format, directory);
+    terminal::print(&format!("{answers}{table}{withheld}"))
 }
 
-/// The answers that stand above the table of stacks, with a blank line below; of a study its own table is the answer.
+/// A last line below the table of stacks, if figures are withheld that more trials would give.
+fn withheld(run: &Run, summary: &Summary, format: Format, directory: &Path) -> String {
+    let lacking = summary.withheld();
+    if format != Format::Table
+        || summary.run.table != STACKS
+        || lacking.iter().all(Option::is_none)
+    {
+        return String::new();
+    }
+    let state = match lacking.len() {
+        1 => "a p50 or p99 is withheld".to_owned(),
+        n => format!("{n} p50s and p99s are withheld"),
+    };
+    let line = more_trials(directory, &run.manifest, (&state, "give"), &lacking);
+    line.map_or_else(String::new, |line| format!("\n{}\n", clean(&line)))
+}
+
+/// The answers that stand above the table of stacks, with a blank line below.
 fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions) -> String {
-    if format != Format::Table || run.manifest.plan.table != STACKS {
+    if format != Format::Table {
         return String::new();
     }
     let lines = dyno_page::brief(summary, &run.manifest, options.width, options.sparklines);
@@ -260,19 +291,25 @@ pub(crate) fn render_options() -> RenderOptions {
     options_of(terminal, |name| std::env::var_os(name))
 }
 
-/// `terminal`: `None` where the output is none, else its width as far as that is known. Colours are left
-/// out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
+/// `terminal`: `None` where the output is none, else its width as far as that is known; where it is not, `COLUMNS` (POSIX.1-2024,
+/// XBD 8.3) has it. Colours are left out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
 /// terminal that is `dumb`.
 fn options_of(
     terminal: Option<Option<usize>>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> RenderOptions {
+    let columns = variable("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+    let columns = columns.filter(|columns| *columns > 0);
     let Some(width) = terminal else {
-        return RenderOptions::default();
+        return RenderOptions {
+            width: columns,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
     };
     let dumb = is_dumb(&variable);
     RenderOptions {
-        width,
+        width: width.or(columns),
         color: !dumb && !refuses_colors(&variable),
         sparklines: !dumb,
         columns: Columns::Brief,
@@ -311,9 +348,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_terminal_gets_plain_text_of_any_width() {
+    fn what_is_no_terminal_gets_plain_text_and_a_brief_table() {
+        let brief = |width| RenderOptions {
+            width,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
         let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
-        assert_eq!(plain, RenderOptions::default());
+        assert_eq!(plain, brief(None));
+        for (columns, width) in [("90", Some(90)), ("0", None), ("", None), ("-1", None)] {
+            assert_eq!(options(None, &[("COLUMNS", columns)]), brief(width));
+        }
+        // A terminal knows its width better.
+        let wide = options(Some(Some(100)), &[("COLUMNS", "90")]);
+        assert_eq!(wide.width, Some(100));
+        assert_eq!(options(Some(None), &[("COLUMNS", "90")]).width, Some(90));
     }
 
     #[test]

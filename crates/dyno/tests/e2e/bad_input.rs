@@ -95,6 +95,11 @@ fn an_unknown_suite_or_key_is_refused() {
         .run(&["run", "missing.toml"])
         .with_code(1)
         .says("missing.toml");
-    place.run(&["run"]).with_code(2);
+    place
+        .run(&["run"])
+        .with_code(2)
+        .says("no suite is named")
+        .says("`dyno run quick`")
+        .says("`dyno init FILE`");
     place.run(&["frobnicate"]).with_code(2);
 }

@@ -420,6 +420,9 @@ fn each_flow_is_held_against_itself_alone_and_a_run_goes_on_where_it_stopped() {
     place
         .run(&["show", "out"])
         .says("control with the other flows divided by the same flow alone");
+    place
+        .run(&["show", "out", "--notes", "short"])
+        .says("Cost of the other flows: ");
     // A trial without one of its flows is measured again as a whole.
     for file in ["e0000-t001.json", "e0002-t001.json"] {
         std::fs::remove_file(place.path("out/trials").join(file)).unwrap();

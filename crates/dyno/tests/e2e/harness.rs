@@ -135,6 +135,7 @@ impl Place {
             .env("TMPDIR", self.path("tmp"))
             .env("DYNO_FILES", self.dir.path())
             .env("NO_COLOR", "1")
+            .env_remove("COLUMNS")
             .stdin(Stdio::null());
         command
     }
@@ -152,6 +153,7 @@ impl Place {
             .current_dir(self.dir.path())
             .env("HOME", self.dir.path())
             .env("TMPDIR", self.path("tmp"))
+            .env_remove("COLUMNS")
             .env("PATH", format!("{}:{path}", program.display()))
             .stdin(Stdio::null())
             .output()

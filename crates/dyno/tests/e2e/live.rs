@@ -20,12 +20,14 @@ struct Written {
 }
 
 /// `dyno` on a terminal of its own.
-struct Session {
+pub(crate) struct Session {
     child: Child,
     keys: File,
     written: Arc<Mutex<Written>>,
     /// Kept open: the terminal's modes outlive the program.
     terminal: OwnedFd,
+    /// Bytes that [`says`](Session::says) has seen.
+    said: usize,
 }
 
 fn place() -> Place {
@@ -50,7 +52,7 @@ fn modes(terminal: &OwnedFd) -> libc::termios {
 
 impl Session {
     /// Starts `dyno` with standard input and standard error on a terminal of 100 columns.
-    fn start(place: &Place, arguments: &[&str]) -> Session {
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Session {
         let (mut ours, mut theirs) = (0, 0);
         let size = libc::winsize {
             ws_row: 30,
@@ -109,7 +111,28 @@ impl Session {
             keys: ours,
             written,
             terminal: theirs,
+            said: 0,
         }
+    }
+
+    /// Waits until the program has written this, outside a view and after what was waited for before.
+    #[track_caller]
+    pub(crate) fn says(&mut self, text: &str) {
+        self.said = wait_for(&format!("{text:?} on the terminal"), || {
+            let written = self.written.lock().unwrap();
+            let new = &written.bytes[self.said..];
+            let at = new.windows(text.len()).position(|w| w == text.as_bytes())?;
+            Some(self.said + at + text.len())
+        });
+    }
+
+    /// Waits for the end of a program without a view; returns the exit code and standard output.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
+        let mut stdout = String::new();
+        let mut pipe = self.child.stdout.take().unwrap();
+        pipe.read_to_string(&mut stdout).unwrap();
+        (self.child.wait().unwrap().code(), stdout)
     }
 
     fn pid(&self) -> i32 {
@@ -126,7 +149,7 @@ impl Session {
         });
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 

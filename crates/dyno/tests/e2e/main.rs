@@ -23,6 +23,8 @@ mod flows;
 mod foreign;
 mod freeze;
 mod harness;
+#[cfg(feature = "live")]
+mod init;
 mod interface;
 mod judge;
 mod kept;

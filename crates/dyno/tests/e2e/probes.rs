@@ -40,19 +40,25 @@ fn a_class_and_a_counter_that_are_not_granted_are_said_beside_the_figure() {
         batch = 100
         "#,
     );
-    let dyno = place.dyno(&["run", "ground", "--out", "out", "--quiet"]);
-    // Even root has no rights within an empty bounding set (capabilities(7)).
-    let mut command = Command::new("prlimit");
-    command.args(["--rtprio=0:0", "--"]);
-    if is_root() {
-        command.args(["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]);
-    }
-    command
-        .arg(dyno.get_program())
-        .args(dyno.get_args())
-        .current_dir(dyno.get_current_dir().unwrap())
-        .envs(dyno.get_envs().filter_map(|(k, v)| Some((k, v?))));
-    crate::harness::Ended::from(command.output().unwrap()).with_code(0);
+    let without_rights = |arguments: &[&str]| {
+        let dyno = place.dyno(arguments);
+        // Even root has no rights within an empty bounding set (capabilities(7)).
+        let mut command = Command::new("prlimit");
+        command.args(["--rtprio=0:0", "--"]);
+        if is_root() {
+            command.args(["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]);
+        }
+        command
+            .arg(dyno.get_program())
+            .args(dyno.get_args())
+            .current_dir(dyno.get_current_dir().unwrap())
+            .envs(dyno.get_envs().filter_map(|(k, v)| Some((k, v?))));
+        crate::harness::Ended::from(command.output().unwrap()).with_code(0)
+    };
+    without_rights(&["run", "ground", "--dry-run"])
+        .says("missing: SCHED_FIFO with priority 10 not granted")
+        .says("/etc/security/limits.conf");
+    without_rights(&["run", "ground", "--out", "out", "--quiet"]);
     let shown = place.show("out");
     let of = |name: &str| {
         let all = experiments(&shown);

@@ -3,6 +3,7 @@
 use super::ground;
 use crate::agents::agent_command;
 use crate::exit::{Code, Failure, Result};
+use crate::host::{fifo_refused, lock_refused};
 use crate::terminal;
 use dyno_doctor::{FIFO, Facts, Library, MLOCK, Right, Unavailable};
 use dyno_measure::probe::{
@@ -13,7 +14,6 @@ use dyno_measure::probe::{
     settings, speed,
 };
 use dyno_measure::{Clock, ClockChoice, allowed_cpus};
-use dyno_model::cause::NotGranted;
 use dyno_model::{BareMachine, Nanos};
 
 /// Round trips of all core-to-core exchanges together, at most and at least per exchange.
@@ -181,31 +181,13 @@ fn core_to_core(clock: Clock, cpus: &[u32], failed: &mut Failed) -> Vec<PingPong
         .collect()
 }
 
-/// Asks for each right in a thread of its own, so that the doctor itself keeps none.
 fn rights() -> Vec<Right> {
-    type Ask = fn() -> std::result::Result<(), NotGranted>;
-    let asks: [(&'static str, Ask); 2] = [
-        (FIFO, || dyno_measure::set_fifo(50)),
-        (MLOCK, || {
-            let locked = dyno_measure::lock_memory();
-            // Not locked any more for the rest of the doctor's visit.
-            rustix::mm::munlockall().ok();
-            locked
-        }),
-    ];
-    asks.into_iter()
-        .map(|(name, ask)| {
-            let answer = std::thread::spawn(ask).join();
-            let refusal = match answer {
-                Ok(Ok(())) => None,
-                Ok(Err(e)) => Some(e.to_string()),
-                Err(_) => Some("asking for it ended the thread".to_owned()),
-            };
-            Right {
-                name,
-                granted: refusal.is_none(),
-                advice: refusal,
-            }
+    [(FIFO, fifo_refused(50)), (MLOCK, lock_refused())]
+        .into_iter()
+        .map(|(name, refusal)| Right {
+            name,
+            granted: refusal.is_none(),
+            advice: refusal,
         })
         .collect()
 }

@@ -1,8 +1,10 @@
 //! `dyno run --dry-run`: the plan for people.
 
 use crate::exit::{Code, Failure, Result};
+use crate::host::{fifo_refused, lock_refused};
 use crate::progress::{counted, minutes};
-use dyno_model::plan::Refusal;
+use dyno_measure::Tracepoints;
+use dyno_model::plan::{Reach, Refusal, Scheduling};
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_report::{LEAST_TRIALS, clean};
 
@@ -41,19 +43,24 @@ pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
         .min(Plan::MOST_TRIALS))
 }
 
-/// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
-pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
+/// How much a plan measures, and how long that takes.
+pub(super) fn size(plan: &Plan) -> String {
     let all = plan.experiments.len();
     let of = counted(all, "experiment");
     let experiments = match &plan.shard {
         Some(part) => format!("{part}, {} of {of}", part.experiments.len()),
         None => of,
     };
-    let mut lines = vec![format!(
+    format!(
         "{} of {experiments}, about {}",
         counted(plan.trial_count(), "trial"),
         minutes(time_of(plan).into())
-    )];
+    )
+}
+
+/// What would be measured, how long that would take, and what is refused; `wanted`: what nobody has permitted yet.
+pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
+    let mut lines = vec![size(plan)];
     if plan.repeats > 0 {
         lines.push(format!(
             "  and at most {} more of each experiment if the host disturbs trials",
@@ -116,7 +123,32 @@ pub(super) fn describe(plan: &Plan, wanted: &[String]) -> String {
     ended(lines, plan, wanted)
 }
 
+/// The rights and programs that the plan asks for and this host lacks, each with what to do about it.
+fn missing(plan: &Plan) -> Vec<String> {
+    let hosts = dyno_runner::check_hosts(&plan.testbed).err();
+    let mut lines: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let is_here = |reach: &Reach| matches!(reach, Reach::Local | Reach::Namespace);
+    if !plan.testbed.hosts.iter().any(|h| is_here(&h.reach)) {
+        return lines;
+    }
+    let priorities = plan.here().filter_map(|e| match e.scheduling {
+        Scheduling::Fifo(priority) => Some(priority),
+        Scheduling::Other | Scheduling::Deadline => None,
+    });
+    // Who gets the highest gets the others.
+    lines.extend(priorities.max().and_then(fifo_refused));
+    if plan.here().any(|e| e.mlock) {
+        lines.extend(lock_refused());
+    }
+    if plan.here().any(|e| e.counted) {
+        lines.extend(Tracepoints::open().err().map(|e| e.to_string()));
+    }
+    lines
+}
+
 fn ended(mut lines: Vec<String>, plan: &Plan, wanted: &[String]) -> String {
+    let missing = missing(plan);
+    lines.extend(missing.iter().map(|line| format!("  missing: {line}")));
     let refused = Refusal::lines(&plan.refused);
     lines.extend(refused.iter().map(|line| format!("  refused: {line}")));
     lines.extend(wanted.iter().map(|line| format!("  asks first: {line}")));
