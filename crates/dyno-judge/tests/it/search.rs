@@ -85,6 +85,10 @@ fn searched(
     (builder.build(), search.capacities())
 }
 
+fn disturbance() -> dyno_model::Cause<dyno_model::cause::Disturbance> {
+    dyno_model::Cause::Told("the host did something".into())
+}
+
 #[test]
 fn the_knee_of_a_queue_is_found_and_nothing_above_the_wall_is_kept() {
     for seed in 0..12 {
@@ -175,9 +179,7 @@ fn a_stack_that_fails_has_no_figure_there_and_keeps_what_is_below() {
 fn disturbed_trials_are_repeated_and_do_not_count() {
     let (run, found) = searched(ladder(LIMITS).0, 1, |trial, _| {
         if trial.id.number == 0 {
-            trial
-                .disturbed
-                .push(dyno_model::Cause::Told("the host did something".into()));
+            trial.disturbed.push(disturbance());
             trial.counts.lost = 500;
         }
     });
@@ -321,9 +323,19 @@ const ODD_SIDES: &[(&str, End, &str)] = &[
     ("single", End::Unfinished, "not finished; continue with"),
     ("failed", End::NotEvenFirst, "does not keep all limits"),
     ("infinite", End::NotEvenFirst, "already breaks a limit"),
+    (
+        "disturbed",
+        End::NotEvenFirst,
+        "the host disturbed 3 of 3 trials, and 2 undisturbed ones are needed",
+    ),
+    (
+        "mostly disturbed",
+        End::NotEvenFirst,
+        "the host disturbed 3 of 4 trials, and 2 undisturbed ones are needed",
+    ),
 ];
 
-/// What is missing, failed or lost in every trial never makes a capacity.
+/// What is missing, failed, lost or disturbed in every trial never makes a capacity.
 #[test]
 fn odd_sides_have_no_capacity_and_their_sentences() {
     let mut wrong = Vec::new();
@@ -343,6 +355,8 @@ fn odd_sides_have_no_capacity_and_their_sentences() {
                 let all = trial.distributions.values_mut();
                 all.for_each(|d| d.infinite += 100 * d.n);
             }
+            "disturbed" => trial.disturbed.push(disturbance()),
+            "mostly disturbed" if trial.id.number > 0 => trial.disturbed.push(disturbance()),
             _ => {}
         });
         let left = match *side {
