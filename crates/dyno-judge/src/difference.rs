@@ -192,6 +192,11 @@ impl Differences {
             &new.build_profile,
         );
         self.builds(base, new);
+        let slack = |e: &Environment| match e.timer_slack {
+            Some(slack) => slack.to_string(),
+            None => "1 ns for senders, the kernel's for others".into(),
+        };
+        self.note(Dyno, "timer slack", slack(base), slack(new));
         self.note(Kernel, "kernel", &base.kernel, &new.kernel);
         self.note(
             Kernel,

@@ -8,8 +8,9 @@ use dyno_model::unit::Nanos;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::io;
+use std::num::NonZeroU64;
 
 /// The CPUs that the calling thread may use, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
@@ -111,6 +112,22 @@ fn set_of(cpus: &[u32]) -> CpuSet {
     set
 }
 
+/// What the kernel may add to each sleep of a participant's threads, whatever its role: the least that there is. The kernel's
+/// default, 50 µs, would stand in each figure of a library that sleeps, and of a pacer.
+pub const TIMER_SLACK: Nanos = Nanos(1);
+
+/// Gives the calling thread [`TIMER_SLACK`] (PR_SET_TIMERSLACK(2const)). Threads that it starts inherit it.
+///
+/// # Errors
+///
+/// [`NotGranted::TimerSlack`] where the kernel, or a filter of system calls, refuses it.
+pub fn set_timer_slack() -> Result<(), NotGranted> {
+    set_current_timer_slack(NonZeroU64::new(TIMER_SLACK.0)).map_err(|e| NotGranted::TimerSlack {
+        slack: TIMER_SLACK,
+        answer: e.to_string(),
+    })
+}
+
 /// Gives the calling thread SCHED_FIFO with `priority`, 1 to 99. Threads that it starts inherit it.
 ///
 /// # Errors
@@ -205,6 +222,18 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn threads_that_a_thread_starts_have_its_timer_slack() {
+        use rustix::thread::current_timer_slack;
+        let of_library = std::thread::spawn(|| {
+            set_timer_slack().unwrap();
+            std::thread::spawn(|| current_timer_slack().unwrap())
+                .join()
+                .unwrap()
+        });
+        assert_eq!(of_library.join().unwrap(), TIMER_SLACK.0);
     }
 
     #[test]

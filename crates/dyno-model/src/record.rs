@@ -557,6 +557,10 @@ pub struct Environment {
     /// known. CPU times of kernels that differ in it are not held against each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irq_time: Option<bool>,
+    /// The timer slack of all participants' threads; `None` in runs of older builds: 1 ns on threads that wait for due times, the
+    /// kernel's on all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack: Option<Nanos>,
     /// Frequency governor by CPU; empty where the kernel shows none.
     pub governors: BTreeMap<u32, String>,
     /// CPU vulnerabilities and their mitigations, as the kernel words them.

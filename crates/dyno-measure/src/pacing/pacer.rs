@@ -3,9 +3,8 @@
 use crate::clock::{Clock, monotonic};
 use dyno_model::protocol::Waited;
 use dyno_model::unit::Nanos;
-use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::Timespec;
-use std::num::NonZeroU64;
 
 /// A message sent later than its due time by more than this was sent late. Well above the few
 /// hundred nanoseconds by which a spinning sender misses, well below any wait for the scheduler.
@@ -44,9 +43,6 @@ impl Pacer {
     /// all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
     /// so; there is one when a wait begins and after each sleep.
     pub fn new(clock: Clock, counts: impl Fn() -> bool + Send + 'static) -> Self {
-        // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set the margin grows
-        // to cover it.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut time = System { clock };
         let mut state = State::new(&time, Box::new(counts));
         state.try_sleeps(&mut time);
