@@ -36,6 +36,7 @@ mod in_copies;
 mod json;
 mod junit;
 mod l4re;
+mod lateness;
 mod law;
 mod layout;
 mod legend;

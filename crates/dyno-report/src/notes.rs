@@ -7,6 +7,7 @@ use crate::chains;
 use crate::clocks;
 use crate::factors;
 use crate::findings;
+use crate::lateness;
 use crate::number::{duration, sig3};
 use crate::outage;
 use crate::remark::Item;
@@ -399,6 +400,7 @@ fn counted(view: &View<'_>) -> Vec<Item> {
     };
     let texts = [
         ("messages sent late", listed(&late)),
+        (lateness::MEANING, listed(&lateness::remark)),
         (
             "share of the senders' time in blocked sends",
             listed(&blocked),
