@@ -51,6 +51,23 @@ pub enum Warning {
         /// The roles that it plays.
         agent: String,
     },
+    /// Threads of a library have no CPU without a thread of Dyno's that keeps it busy.
+    #[error(
+        "the {threads} library threads of {agent} share {cpus} CPUs with {participants} participants, {pacers} of which spin until messages \
+         are due; in an application they may be faster, so measure with `pacer = \"sleep\"` as well"
+    )]
+    FewCpus {
+        /// The roles that the agent plays.
+        agent: String,
+        /// That its libraries have made.
+        threads: u64,
+        /// Of all participants and their libraries on this host.
+        cpus: u64,
+        /// On this host.
+        participants: u64,
+        /// Of these, senders that spin until messages are due.
+        pacers: u64,
+    },
     /// The runner read late what daemons and the host use.
     #[error(
         "the cost of daemons and host was read {late} after the window began instead of before it; the trial has no costs"
