@@ -6,8 +6,9 @@ use crate::cell::Cell;
 use crate::configured::FloorStack;
 use crate::remote;
 use dyno_model::factors;
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Experiment, ExperimentId};
-use dyno_model::{Stack, Testbed};
+use dyno_model::{Placement, Stack, Testbed, WorkloadKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// The CPUs of both sides. Those of gateways stand behind them, and a floor has none.
@@ -24,6 +25,11 @@ pub(crate) fn key(e: &Experiment) -> String {
     format!("{keys:?} {:?} {:?}", e.warmup, cpus(e))
 }
 
+/// Whether messages on a floor's stack would go over a link, as those of the experiment do.
+fn is_over_link(e: &Experiment, floor: &Stack) -> bool {
+    e.placement == Placement::Host && floor.adapter != SHARING
+}
+
 /// Links every experiment to its floor, and adds the floors that the suite does not hold.
 /// Returns a remark for each stack and reason that leaves experiments without a floor.
 pub(crate) fn link(
@@ -34,7 +40,10 @@ pub(crate) fn link(
 ) -> Vec<String> {
     let mut by_key: HashMap<String, ExperimentId> = HashMap::new();
     for e in experiments.iter() {
-        if stacks.get(&e.stack).is_some_and(|s| s.floor) {
+        // A flood sends as fast as it can, and over a link a socket loses what is not taken in time.
+        let is_flood = e.workload.kind() == WorkloadKind::Flood;
+        let is_floor = |s: &Stack| s.floor && !(is_flood && is_over_link(e, s));
+        if stacks.get(&e.stack).is_some_and(is_floor) {
             by_key.entry(key(e)).or_insert(e.id);
         }
     }
@@ -108,6 +117,19 @@ fn added(
     };
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
+        if is_over_link(e, &floor.stack) {
+            // It would take as long as each of the stacks, so whoever wants it asks for it.
+            reason = match e.workload.kind() {
+                WorkloadKind::Flood => {
+                    "a flood between hosts has one only in memory that they share".into()
+                }
+                _ => format!(
+                    "between hosts only a run that holds the stack {} has one; add it to `--stack`",
+                    floor.stack.name
+                ),
+            };
+            continue;
+        }
         let hosts = testbed.hosts.len();
         let memory = || {
             let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
