@@ -6,7 +6,7 @@ use crate::outage;
 use crate::settings;
 use crate::summary::{ExperimentSummary, RunSummary};
 use crate::view::{Kind, View};
-use dyno_model::{Against, Metric, Pacing, TrialFigure};
+use dyno_model::{Against, Metric, TrialFigure};
 use dyno_stats::{Latency, Quantile};
 
 /// What one reads in the columns. `relative`: intervals are relative to their numbers; `left_out`:
@@ -260,11 +260,7 @@ fn base(run: &RunSummary) -> String {
 fn headlines(view: &View<'_>) -> Option<String> {
     let mut found: Vec<(Metric, Vec<String>)> = Vec::new();
     for e in view.rows.iter().filter(|e| e.headline_metric().is_some()) {
-        let (metric, workload) = (e.headline(), e.experiment.workload.kind());
-        let workload = match e.experiment.pacer {
-            Pacing::Spin => workload.to_string(),
-            Pacing::Sleep => format!("{workload} with a sleeping pacer"),
-        };
+        let (metric, workload) = (e.headline(), e.experiment.workload.kind().to_string());
         match found.iter_mut().find(|(m, _)| *m == metric) {
             Some((_, workloads)) if workloads.contains(&workload) => {}
             Some((_, workloads)) => workloads.push(workload),

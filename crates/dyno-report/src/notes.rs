@@ -400,7 +400,8 @@ fn counted(view: &View<'_>) -> Vec<Item> {
     };
     let texts = [
         ("messages sent late", listed(&late)),
-        (lateness::MEANING, listed(&lateness::remark)),
+        (lateness::SLEPT, listed(&lateness::slept)),
+        (lateness::WAS_LATE, listed(&lateness::was_late)),
         (
             "share of the senders' time in blocked sends",
             listed(&blocked),

@@ -222,14 +222,11 @@ impl Experiment {
         }
     }
 
-    /// The metrics that stand for it, the best one first: the recovery where it has faults, the service time where a pacer that
-    /// sleeps makes each message late, else those of its workload.
+    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload.
     pub fn headline(&self) -> &'static [Metric] {
-        let info = self.workload.kind().info();
-        match (self.faults.is_empty(), self.pacer) {
-            (false, _) => &[Metric::Recovery],
-            (true, Pacing::Sleep) if info.has_due_times => &[Metric::Service, Metric::Response],
-            (true, _) => info.headline,
+        match self.faults.is_empty() {
+            false => &[Metric::Recovery],
+            true => self.workload.kind().info().headline,
         }
     }
 

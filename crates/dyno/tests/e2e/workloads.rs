@@ -379,7 +379,7 @@ fn all_messages_of_a_counted_warm_up_share_the_cost() {
 }
 
 #[test]
-fn a_pacer_that_only_sleeps_is_a_row_of_its_own_by_its_service_time() {
+fn a_pacer_that_only_sleeps_is_a_row_of_its_own() {
     let place = Place::new();
     let one = |pacer: &str| {
         format!(
@@ -401,17 +401,13 @@ fn a_pacer_that_only_sleeps_is_a_row_of_its_own_by_its_service_time() {
     assert_lossless(sleep);
     assert_eq!(
         [&spin["headline"], &sleep["headline"]],
-        ["response_ns", "service_ns"]
+        ["response_ns", "response_ns"]
     );
     assert_eq!(
         (spin.get("pacer"), &sleep["pacer"]),
         (None, &"sleep".into())
     );
-    // The kernel's slack alone makes them late.
-    assert!(
-        count(sleep, "late") > count(sleep, "offered") / 2,
-        "{sleep:#}"
-    );
+    // It sleeps, and burns no time.
     let pacing = |e: &Value| e["cost"]["pacing_ns"]["median"].as_f64().unwrap();
     assert!(pacing(sleep) < pacing(spin), "{sleep:#} {spin:#}");
     // Each has its floor, which waits in the same way.
@@ -421,5 +417,5 @@ fn a_pacer_that_only_sleeps_is_a_row_of_its_own_by_its_service_time() {
         .run(&["show", "out"])
         .with_code(0)
         .says("pacer sleep")
-        .says("service time");
+        .says("the sender slept");
 }
