@@ -65,6 +65,7 @@ fn with_shared_memory() -> Vec<dyno_model::AdapterDescription> {
         |a: &&mut dyno_model::AdapterDescription| ["floor", "udp"].contains(&a.name.as_str());
     for adapter in adapters.iter_mut().filter(both) {
         adapter.capabilities.placements.push(Placement::Host);
+        adapter.capabilities.fragments_above = Some(65_507);
     }
     adapters
 }
@@ -128,6 +129,19 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     assert!(reason(&plan, "floor-spin").contains("--testbed vm"));
     assert_eq!(floor_across(&plan), "floor-udp");
 
+    // Shared memory serves before the link does, also where only the floor over the link is named.
+    let text = suite(
+        "workload = \"ping-pong\"\nwait = \"spin\"\nplacement = \"host\"\nstacks = [\"floor-udp\", \"tcp\"]",
+    );
+    let mut polls = Catalog::builtin();
+    polls.add_suite("mine", "mine.toml", &text);
+    for (testbed, floor) in [("vm", "floor-spin"), ("netns-1gbe", "floor-udp")] {
+        let mut request = request("mine");
+        request.testbed = testbed.into();
+        let plan = plan(&polls, &request, &with_shared_memory(), &facts()).unwrap();
+        assert_eq!(floor_across(&plan), floor);
+    }
+
     // The device is there for who needs it.
     let mut request = request("mine");
     request.testbed = "vm".into();
@@ -153,6 +167,12 @@ fn a_floor_over_a_link_is_measured_where_it_is_asked_for_and_carries_no_flood() 
             "\"floor-udp\", \"tcp\"",
             "",
             "a flood between hosts has one only in memory",
+        ),
+        (
+            "ping-pong\"\npayload = \"66 kB",
+            "\"floor-udp\", \"tcp\"",
+            "",
+            "the floor is one datagram, of at most 65507 B",
         ),
     ];
     for (workload, stacks, floor, said) in cases {
