@@ -1,7 +1,6 @@
 //! Whether the threads that a library makes have a CPU that no thread of Dyno's keeps busy.
 
 use crate::results;
-use dyno_measure::host;
 use dyno_model::cause::Warning;
 use dyno_model::protocol::Assignment;
 use dyno_model::{Pacing, Participant, Role};
@@ -13,44 +12,36 @@ pub(crate) fn threads() -> Option<u64> {
     Some(tasks.count() as u64)
 }
 
-/// Says so where the library has made `threads` and the participants of this host have fewer CPUs than there are of them, with one
-/// more for each sender that spins until messages are due: an application's would leave its CPU to the library until then.
+/// Says so where the library has made `threads` that may run on no CPU but those of senders that spin until messages are due: an
+/// application's would leave its CPU to the library until then.
+///
+/// It does not see the spinning senders of other hosts that share this machine, and says nothing of participants that are not pinned,
+/// nor of gateways and receivers with several channels, since Dyno itself starts threads for these.
 pub(crate) fn few_cpus(assignment: &Assignment, threads: u64) -> Option<Warning> {
-    let own = assignment.participants().next()?;
-    // Gateways, and receivers with several ends, have threads of Dyno's own.
-    let has_own = |p: &Participant| assignment.graph.incoming(p.index).count() > 1;
-    let is_gateway = |p: &Participant| p.role == Role::Gateway;
-    if assignment
-        .participants()
-        .any(|p| has_own(p) || is_gateway(p))
-    {
+    let own: Vec<&Participant> = assignment.participants().collect();
+    let has_own_threads = |p: &&Participant| {
+        p.role == Role::Gateway || assignment.graph.incoming(p.index).count() > 1
+    };
+    let host = own.first()?.host;
+    if threads == 0 || own.iter().any(|p| has_own_threads(p) || p.cpu.is_none()) {
         return None;
     }
-    let all = assignment.graph.participants.iter();
-    let here: Vec<&Participant> = all.filter(|p| p.host == own.host).collect();
-    let spins = |p: &&&Participant| {
+    let spins = |p: &&Participant| {
         let of = assignment.experiment_of(p);
         let is_paced = of.workload.kind().info().has_due_times && p.role.is_active();
-        is_paced && of.pacer == Pacing::Spin
+        p.host == host && is_paced && of.pacer == Pacing::Spin
     };
-    let pacers = here.iter().filter(spins).count() as u64;
-    let cpus: BTreeSet<u32> = match here.iter().all(|p| p.cpu.is_some()) {
-        true => {
-            let sets = here
-                .iter()
-                .flat_map(|p| p.cpu.iter().chain(&p.library_cpus));
-            sets.copied().collect()
-        }
-        false => host::allowed_cpus().into_iter().collect(),
-    };
-    let (cpus, participants) = (cpus.len() as u64, here.len() as u64);
-    let is_crowded = threads > 0 && pacers > 0 && cpus < participants + pacers;
-    is_crowded.then(|| Warning::FewCpus {
+    let all = assignment.graph.participants.iter();
+    let pacers: BTreeSet<u32> = all.filter(spins).filter_map(|p| p.cpu).collect();
+    let of_library = own.iter().flat_map(|p| match p.library_cpus.as_slice() {
+        [] => p.cpu.as_slice(),
+        cpus => cpus,
+    });
+    let cpus: BTreeSet<u32> = of_library.copied().collect();
+    cpus.is_subset(&pacers).then(|| Warning::FewCpus {
         agent: results::label(assignment),
         threads,
-        cpus,
-        participants,
-        pacers,
+        cpus: cpus.into_iter().collect(),
     })
 }
 
@@ -106,23 +97,18 @@ mod tests {
     }
 
     #[test]
-    fn a_library_beside_a_spinning_sender_is_told_of_where_cpus_are_few() {
+    fn a_library_that_has_only_the_cpu_of_a_spinning_sender_is_told_of() {
         let few = |cpus, library: &[u32], pacer, threads| {
             few_cpus(&assignment(cpus, library, pacer), threads)
         };
-        let Some(Warning::FewCpus {
-            threads,
-            cpus,
-            participants,
-            pacers,
-            ..
-        }) = few([0, 1], &[1], Pacing::Spin, 3)
+        let Some(Warning::FewCpus { threads, cpus, .. }) = few([0, 1], &[0], Pacing::Spin, 3)
         else {
-            panic!("two CPUs for two participants and a pacer are too few");
+            panic!("the library has the CPU of a sender that spins, and no other");
         };
-        assert_eq!((threads, cpus, participants, pacers), (3, 2, 2, 1));
-        assert_eq!(few([0, 1], &[1], Pacing::Sleep, 3), None);
-        assert_eq!(few([0, 1], &[1], Pacing::Spin, 0), None);
-        assert_eq!(few([0, 1], &[2], Pacing::Spin, 3), None);
+        assert_eq!((threads, cpus), (3, vec![0]));
+        assert!(few([0, 1], &[], Pacing::Spin, 3).is_some());
+        assert_eq!(few([0, 1], &[0], Pacing::Sleep, 3), None);
+        assert_eq!(few([0, 1], &[0], Pacing::Spin, 0), None);
+        assert_eq!(few([0, 1], &[0, 1], Pacing::Spin, 3), None);
     }
 }

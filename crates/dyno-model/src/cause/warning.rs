@@ -51,22 +51,19 @@ pub enum Warning {
         /// The roles that it plays.
         agent: String,
     },
-    /// Threads of a library have no CPU without a thread of Dyno's that keeps it busy.
+    /// Threads of a library may run on no CPU but those on which senders spin.
     #[error(
-        "the {threads} library threads of {agent} share {cpus} CPUs with {participants} participants, {pacers} of which spin until messages \
-         are due; in an application they may be faster, so measure with `pacer = \"sleep\"` as well"
+        "the {threads} library threads of {agent} may run on no CPU ({}) but those of senders that spin until messages are due; in an \
+         application they may be faster, so measure with `pacer = \"sleep\"` as well",
+        crate::cpus::ranges(cpus)
     )]
     FewCpus {
         /// The roles that the agent plays.
         agent: String,
         /// That its libraries have made.
         threads: u64,
-        /// Of all participants and their libraries on this host.
-        cpus: u64,
-        /// On this host.
-        participants: u64,
-        /// Of these, senders that spin until messages are due.
-        pacers: u64,
+        /// The CPUs of the library, all of them those of such senders.
+        cpus: Vec<u32>,
     },
     /// The runner read late what daemons and the host use.
     #[error(
