@@ -192,11 +192,12 @@ impl Differences {
             &new.build_profile,
         );
         self.builds(base, new);
-        let slack = |e: &Environment| match e.timer_slack {
-            Some(slack) => slack.to_string(),
-            None => "1 ns for senders, the kernel's for others".into(),
-        };
-        self.note(Dyno, "timer slack", slack(base), slack(new));
+        self.note(
+            Dyno,
+            "timer slack",
+            base.timer_slack_text(),
+            new.timer_slack_text(),
+        );
         self.note(Kernel, "kernel", &base.kernel, &new.kernel);
         self.note(
             Kernel,

@@ -8,7 +8,9 @@ use dyno_model::unit::Nanos;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
 use std::num::NonZeroU64;
 
@@ -128,6 +130,17 @@ pub fn set_timer_slack() -> Result<(), NotGranted> {
     })
 }
 
+/// The timer slack that a thread has after it asked for [`TIMER_SLACK`], as the kernel tells it (PR_GET_TIMERSLACK(2const)). `None` where
+/// it does not tell.
+pub fn granted_timer_slack() -> Option<Nanos> {
+    let asked = || {
+        // Participants warn where it is refused; what is read is what they get.
+        let _ = set_timer_slack();
+        current_timer_slack().ok().map(Nanos)
+    };
+    std::thread::scope(|s| s.spawn(asked).join().ok()?)
+}
+
 /// Gives the calling thread SCHED_FIFO with `priority`, 1 to 99. Threads that it starts inherit it.
 ///
 /// # Errors
@@ -226,7 +239,6 @@ mod tests {
 
     #[test]
     fn threads_that_a_thread_starts_have_its_timer_slack() {
-        use rustix::thread::current_timer_slack;
         let of_library = std::thread::spawn(|| {
             set_timer_slack().unwrap();
             std::thread::spawn(|| current_timer_slack().unwrap())
@@ -234,6 +246,7 @@ mod tests {
                 .unwrap()
         });
         assert_eq!(of_library.join().unwrap(), TIMER_SLACK.0);
+        assert_eq!(granted_timer_slack(), Some(TIMER_SLACK));
     }
 
     #[test]
