@@ -1,6 +1,7 @@
 //! The control thread: hears the runner and the roles, moves the phase, reports.
 
 use crate::counter::OwnCounter;
+use crate::crowd;
 use crate::event::{Event, Played};
 use crate::job::Job;
 use crate::participant;
@@ -56,6 +57,8 @@ struct Trial {
     /// What happened since the warnings were told.
     remarks: Vec<Warning>,
     prepared: usize,
+    /// Threads of this process when all were prepared, and none was in its library.
+    own_threads: Option<u64>,
     matched: usize,
     starts: Starts,
     settled: usize,
@@ -405,6 +408,7 @@ impl Control {
             warnings,
             remarks: Vec::new(),
             prepared: 0,
+            own_threads: None,
             matched: 0,
             starts: Starts::default(),
             settled: 0,
@@ -431,6 +435,7 @@ impl Control {
                 trial.warnings.extend(warnings);
                 if trial.prepared == participants {
                     let warnings = std::mem::take(&mut trial.warnings);
+                    trial.own_threads = crowd::threads();
                     let ptp = match self.counter.is_asked() {
                         true => ptp::state(),
                         false => None,
@@ -446,6 +451,11 @@ impl Control {
                 trial.matched += 1;
                 trial.starts.note(exchange, opened, matched);
                 if trial.matched == participants {
+                    let both = trial.own_threads.zip(crowd::threads());
+                    let few = both.and_then(|(own, all)| {
+                        crowd::few_cpus(&trial.assignment, all.saturating_sub(own))
+                    });
+                    trial.remarks.extend(few);
                     self.out.send(&Report::Matched);
                 }
             }

@@ -75,7 +75,9 @@ impl Job {
     /// What waits until messages are due; what the waits take counts from when the cost has begun.
     pub(crate) fn pacer(&self) -> Pacer {
         let shared = self.shared.clone();
-        Pacer::new(shared.clock, move || shared.is_metering())
+        Pacer::new(shared.clock, self.experiment.pacer, move || {
+            shared.is_metering()
+        })
     }
 
     /// How many bytes messages have.

@@ -8,6 +8,7 @@ mod binaries;
 mod conformance;
 mod control;
 mod counter;
+mod crowd;
 mod event;
 mod job;
 mod nudge;

@@ -5,9 +5,9 @@ use crate::job::Job;
 use crate::roles::{self, Kit};
 use crate::shared::{Shared, ThreadState};
 use dyno_measure::host;
-use dyno_model::Nanos;
 use dyno_model::cause::{NotGranted, Warning};
 use dyno_model::plan::Scheduling;
+use dyno_model::{Nanos, WorkloadKind};
 use std::sync::mpsc;
 
 /// Plays the participant to its end and reports to the control thread. `go` gives the instant of go, and is closed
@@ -40,7 +40,7 @@ fn steps(job: &Job, thread: &ThreadState, go: &mpsc::Receiver<Nanos>) -> Result<
     roles::play(job, thread, kit)
 }
 
-/// Pins, schedules and locks; what the machine does not grant becomes a warning, but for CPUs that were listed.
+/// Pins, schedules, sets the timer slack and locks; what the machine does not grant becomes a warning, but for CPUs that were listed.
 fn prepare(job: &Job) -> Result<Vec<Warning>, Failure> {
     let experiment = job.experiment();
     let mut warnings = Vec::new();
@@ -59,6 +59,10 @@ fn prepare(job: &Job) -> Result<Vec<Warning>, Failure> {
             });
         }
     };
+    // A probe of timers sets its own, or has the kernel's.
+    if experiment.workload.kind() != WorkloadKind::Probe {
+        note(host::set_timer_slack());
+    }
     if experiment.mlock {
         note(host::lock_memory());
     }

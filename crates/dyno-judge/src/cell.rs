@@ -1,6 +1,7 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
 use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Against, Plan};
 use dyno_model::{Experiment, Raised};
 
@@ -79,6 +80,13 @@ pub(crate) fn own(plan: &Plan) -> impl Iterator<Item = &Experiment> {
         };
         !e.counted && !is_leg && is_new
     })
+}
+
+/// Whether an experiment is a control of the machine: a floor in shared memory. One over a link has the network and the kernel's
+/// buffers in it, which move and lose without the machine.
+pub(crate) fn is_control(plan: &Plan, e: &Experiment) -> bool {
+    let stack = plan.stacks.get(&e.stack);
+    stack.is_some_and(|s| s.floor && s.adapter == SHARING)
 }
 
 /// Whether the stack of an experiment is a yardstick.

@@ -192,6 +192,12 @@ impl Differences {
             &new.build_profile,
         );
         self.builds(base, new);
+        self.note(
+            Dyno,
+            "timer slack",
+            base.timer_slack_text(),
+            new.timer_slack_text(),
+        );
         self.note(Kernel, "kernel", &base.kernel, &new.kernel);
         self.note(
             Kernel,

@@ -207,6 +207,9 @@ fn stranger(own: &RunManifest, other: &RunManifest) -> Option<String> {
     if a.build_profile != b.build_profile {
         return Some(format!("a {} build of Dyno", b.build_profile));
     }
+    if a.timer_slack != b.timer_slack {
+        return Some(format!("another timer slack, {}", b.timer_slack_text()));
+    }
     (other.started_unix_ms > own.started_unix_ms).then(|| "a later run".into())
 }
 

@@ -12,7 +12,8 @@ mod tested;
 pub use climb::Rung;
 pub use tested::Tested;
 
-use crate::check::{CheckOptions, Limits, LimitsError, check, covers};
+use crate::check::{CheckOptions, Limits, LimitsError, Status, check, covers};
+use crate::number::counted;
 use climb::{Climb, Next};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Ladder, Raised, RunManifest, TrialId, TrialRecord};
@@ -247,14 +248,18 @@ impl CapacitySearch {
             return None;
         }
         // Where enough are undisturbed, the others count for nothing, losses included.
-        // Where too few are, all that there are count, and not those few alone.
-        let all = given_up && calm < least;
-        let counts = |t: &&TrialRecord| all || is_failed(t) || t.disturbed.is_empty();
+        // Where too few are, all that there are count, and not those few alone; they keep no limit (ADR 34).
+        let too_few = given_up && calm < least;
+        let counts = |t: &&TrialRecord| too_few || is_failed(t) || t.disturbed.is_empty();
         let plain = |t: &TrialRecord| TrialRecord {
-            disturbed: if all { Vec::new() } else { t.disturbed.clone() },
+            disturbed: if too_few {
+                Vec::new()
+            } else {
+                t.disturbed.clone()
+            },
             ..t.clone()
         };
-        let counted = Run {
+        let taken = Run {
             trials: own.iter().filter(counts).map(plain).collect(),
             ..self.scratch.clone()
         };
@@ -263,14 +268,25 @@ impl CapacitySearch {
         let how = CheckOptions {
             confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
         };
-        let checks = limits.map(|limit| crate::check::judge_one(&counted, limit, e, &how));
+        let judged = limits.map(|limit| {
+            let mut checked = crate::check::judge_one(&taken, limit, e, &how);
+            if too_few && checked.status == Status::Pass {
+                checked.status = Status::Undecided;
+                checked.reason = format!(
+                    "the host disturbed {disturbed} of {}, and {least} undisturbed ones are needed; they would pass: {}",
+                    counted(own.len() as u64, "trial"),
+                    checked.reason
+                );
+            }
+            checked
+        });
         let tested = Tested::new(
             e,
             self.raise,
             confirms,
             how.confidence,
-            checks.collect(),
-            &counted.trials,
+            judged.collect(),
+            &taken.trials,
         );
         let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
         let most = match confirms {

@@ -154,6 +154,7 @@ pub fn manifest() -> RunManifest {
             kernel: "6.12.0".into(),
             kernel_cmdline: "quiet".into(),
             irq_time: None,
+            timer_slack: None,
             governors: BTreeMap::from([(0, "performance".into())]),
             mitigations: BTreeMap::from([("meltdown".into(), "Not affected".into())]),
             clock_source: "tsc".into(),

@@ -36,6 +36,7 @@ pub fn environment(clock: &ClockFacts) -> Environment {
         ),
         kernel_cmdline: procfile::text("/proc/cmdline"),
         irq_time: crate::noise::kernel::irq_time(),
+        timer_slack: crate::host::granted_timer_slack(),
         governors: machine::governors(),
         mitigations: machine::mitigations(),
         clock_source: procfile::text(procfile::CLOCK_SOURCE),

@@ -8,8 +8,11 @@ use dyno_model::unit::Nanos;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
+use std::num::NonZeroU64;
 
 /// The CPUs that the calling thread may use, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
@@ -111,6 +114,33 @@ fn set_of(cpus: &[u32]) -> CpuSet {
     set
 }
 
+/// What the kernel may add to each sleep of a participant's threads, whatever its role: the least that there is. The kernel's
+/// default, 50 µs, would stand in each figure of a library that sleeps, and of a pacer.
+pub const TIMER_SLACK: Nanos = Nanos(1);
+
+/// Gives the calling thread [`TIMER_SLACK`] (PR_SET_TIMERSLACK(2const)). Threads that it starts inherit it.
+///
+/// # Errors
+///
+/// [`NotGranted::TimerSlack`] where the kernel, or a filter of system calls, refuses it.
+pub fn set_timer_slack() -> Result<(), NotGranted> {
+    set_current_timer_slack(NonZeroU64::new(TIMER_SLACK.0)).map_err(|e| NotGranted::TimerSlack {
+        slack: TIMER_SLACK,
+        answer: e.to_string(),
+    })
+}
+
+/// The timer slack that a thread has after it asked for [`TIMER_SLACK`], as the kernel tells it (PR_GET_TIMERSLACK(2const)). `None` where
+/// it does not tell.
+pub fn granted_timer_slack() -> Option<Nanos> {
+    let asked = || {
+        // Participants warn where it is refused; what is read is what they get.
+        let _ = set_timer_slack();
+        current_timer_slack().ok().map(Nanos)
+    };
+    std::thread::scope(|s| s.spawn(asked).join().ok()?)
+}
+
 /// Gives the calling thread SCHED_FIFO with `priority`, 1 to 99. Threads that it starts inherit it.
 ///
 /// # Errors
@@ -205,6 +235,18 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn threads_that_a_thread_starts_have_its_timer_slack() {
+        let of_library = std::thread::spawn(|| {
+            set_timer_slack().unwrap();
+            std::thread::spawn(|| current_timer_slack().unwrap())
+                .join()
+                .unwrap()
+        });
+        assert_eq!(of_library.join().unwrap(), TIMER_SLACK.0);
+        assert_eq!(granted_timer_slack(), Some(TIMER_SLACK));
     }
 
     #[test]

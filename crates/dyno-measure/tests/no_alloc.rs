@@ -64,7 +64,7 @@ fn exchange(clock: Clock, len: usize, access: Access, arrivals: Arrivals) {
     let mut by_count = Recorder::by_count(10, MESSAGES / 10);
     let mut raw = RawLog::new(MESSAGES as usize / 2);
     let mut schedule = Schedule::stream(rate, arrivals, clock.now(), 1);
-    let mut pacer = Pacer::new(clock, || true);
+    let mut pacer = Pacer::new(clock, dyno_model::Pacing::Spin, || true);
     by_time.begin(clock.now());
     raw.begin_if(true);
 

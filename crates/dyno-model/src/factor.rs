@@ -40,6 +40,23 @@ pub enum Start {
 
 kebab_text!(Start, "start", { Process => "process", Container => "container" });
 
+/// How a sender waits until a message is due.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// It sleeps until shortly before the due time, then spins: messages are sent on time, and the sender keeps its CPU
+    /// busy.
+    #[default]
+    Spin,
+    /// It sleeps until the due time, as applications do: its CPU is free until then, and each message is late by the
+    /// wake-up.
+    Sleep,
+}
+
+kebab_text!(Pacing, "pacer", { Spin => "spin", Sleep => "sleep" });
+
 /// Where the two sides of an exchange live, relative to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,7 +1,7 @@
 //! The factors: one table of what may differ between two experiments. Tables, exports, names, judgements, the page
 //! and the settings of suites are loops over it, so a factor is added by a row here and by its field in [`Experiment`].
 
-use crate::factor::Start;
+use crate::factor::{Pacing, Start};
 use crate::flow::Flow;
 use crate::plan::{Experiment, ExperimentId, Extent, Scheduling};
 use crate::unit::Nanos;
@@ -56,6 +56,8 @@ pub enum Set {
     Flag(fn(&mut Experiment, bool)),
     /// What participants are started as.
     Start(fn(&mut Experiment, Start)),
+    /// How senders wait for due times.
+    Pacing(fn(&mut Experiment, Pacing)),
 }
 
 /// What experiments of two runs are to each other that differ in a factor.
@@ -387,8 +389,15 @@ factors! {
         }))],
         key: Some(|e| format!("{:?}", e.faults)),
     }
-    "window" {
+    "pacer" {
         place: 19,
+        lead: "pacer ",
+        text: |e| pacer(e).unwrap_or_default(),
+        columns: &[("pacer", Of::Text(pacer))],
+        setting: Some(Setting { key: "pacer", set: Set::Pacing(|e, pacer| e.pacer = pacer), is_of_flow: true }),
+    }
+    "window" {
+        place: 20,
         lead: "window ",
         text: |e| e.window.to_string(),
         phrase: Some(|e| match e.window {
@@ -425,6 +434,11 @@ fn scheduling(e: &Experiment) -> String {
         Scheduling::Fifo(priority) => format!("fifo {priority}"),
         Scheduling::Deadline => "deadline".into(),
     }
+}
+
+/// Where it is not as usual.
+fn pacer(e: &Experiment) -> Option<String> {
+    (e.pacer != Pacing::default()).then(|| e.pacer.to_string())
 }
 
 /// Counted from 1; `None`: it is the testbed's first.

@@ -42,7 +42,7 @@ pub use adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, Opti
 pub use cause::Cause;
 pub use chain::{Chain, ChainLeg, Gateway};
 pub use daemon::{Daemon, Ready, StopSignal};
-pub use factor::{Access, Arrivals, Placement, Start, Topology, Wait};
+pub use factor::{Access, Arrivals, Pacing, Placement, Start, Topology, Wait};
 pub use fault::{Fault, FaultKind, FaultMade, Outage};
 pub use figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
 pub use flow::{Flow, Phase, Processes};

@@ -557,6 +557,10 @@ pub struct Environment {
     /// known. CPU times of kernels that differ in it are not held against each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irq_time: Option<bool>,
+    /// The timer slack of all participants' threads and of daemons, as the kernel granted it; `None` in runs of older builds: 1 ns on
+    /// threads that wait for due times, the kernel's on all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack: Option<Nanos>,
     /// Frequency governor by CPU; empty where the kernel shows none.
     pub governors: BTreeMap<u32, String>,
     /// CPU vulnerabilities and their mitigations, as the kernel words them.
@@ -573,6 +577,16 @@ pub struct Environment {
     pub emulated: Option<String>,
     /// Resource limits and kernel settings that bear on measurements, by name, as text.
     pub limits: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The timer slack as sentences name it.
+    pub fn timer_slack_text(&self) -> String {
+        match self.timer_slack {
+            Some(slack) => slack.to_string(),
+            None => "1 ns on threads that wait for due times, the kernel's on others".into(),
+        }
+    }
 }
 
 /// Measured properties of the clock.

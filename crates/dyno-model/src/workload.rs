@@ -147,6 +147,12 @@ const SINK_CYCLE: Key = key(
     "time",
     "\"\"",
 );
+const PACER: Key = key(
+    "pacer",
+    "how the source waits until a message is due: `spin` sleeps, and spins at the end; `sleep` only sleeps",
+    "word",
+    "\"spin\"",
+);
 const ROUND_TRIPS: Key = in_place_of("window", "round_trips", "of each initiator or caller");
 const MESSAGES: Key = in_place_of("window", "messages", "of each source");
 const RATE: Key = required("rate", "messages per second of each sender", "rate");
@@ -293,7 +299,7 @@ workloads! {
         loop_kind: Loop::Open,
         has_due_times: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
-        keys: &[RATE, ARRIVALS, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[RATE, ARRIVALS, PACER, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
     }
     Flood = "flood", "Open loop: as fast as the stack accepts." {
         title: "flood",
@@ -308,7 +314,7 @@ workloads! {
         has_due_times: true,
         is_of_rates: true,
         metrics: &[Metric::Response, Metric::Service, Metric::Lateness, Metric::Send, Metric::Gap],
-        keys: &[GROUP, PERIOD, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
+        keys: &[GROUP, PERIOD, PACER, SINK_PAUSE, SINK_CYCLE, MESSAGES, WARMUP, WARMUP_MESSAGES, SETTLE, WINDOW, DRAIN, RAW_SAMPLES],
         instead: &[
             ("round_trips", "write `messages` for one-way workloads"),
             ("rate", "`group` and `period` set the load of a burst"),

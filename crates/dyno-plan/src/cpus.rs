@@ -13,7 +13,7 @@ use crate::remote;
 use crate::sets::Cpus;
 use dyno_model::graph::Shape;
 use dyno_model::plan::{Experiment, Host, Reach};
-use dyno_model::{Chain, Channel, Graph, Loop, Participant, Stack, Testbed, Wait};
+use dyno_model::{Chain, Channel, Graph, Loop, Pacing, Participant, Stack, Testbed, Wait};
 use dyno_toml::{Place, Problem, Problems};
 use std::collections::BTreeSet;
 
@@ -143,7 +143,8 @@ pub(crate) fn places(
         leg.and_then(|leg| leg.wait).unwrap_or(cell.wait)
     };
     let polls = |p: &Participant| graph.incoming(p.index).any(|c| wait(c) == Wait::Spin);
-    let spinning = participants.iter().map(|p| spins(cell, p, polls(p)));
+    let pacer = matrix.conditions.common.pacer;
+    let spinning = participants.iter().map(|p| spins(cell, pacer, p, polls(p)));
     let spinning: Vec<bool> = spinning.collect();
     match &matrix.conditions.cpus.value {
         Cpus::None => Places::default(),
@@ -169,12 +170,12 @@ pub(crate) fn places(
 
 /// Whether the participant's own thread leaves its CPU to nobody: it waits by spin (`polls`), spins until messages
 /// are due, or sends as fast as it can.
-pub(crate) fn spins(cell: &Cell, participant: &Participant, polls: bool) -> bool {
+pub(crate) fn spins(cell: &Cell, pacer: Pacing, participant: &Participant, polls: bool) -> bool {
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
         Loop::Start | Loop::Nothing => false,
         Loop::Closed => polls,
-        Loop::Open => participant.role.is_active() || polls,
+        Loop::Open => (participant.role.is_active() && pacer == Pacing::Spin) || polls,
     }
 }
 

@@ -6,8 +6,9 @@ use crate::cell::Cell;
 use crate::configured::FloorStack;
 use crate::remote;
 use dyno_model::factors;
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Experiment, ExperimentId};
-use dyno_model::{Stack, Testbed};
+use dyno_model::{Placement, Stack, Testbed, WorkloadKind};
 use std::collections::{BTreeMap, HashMap};
 
 /// The CPUs of both sides. Those of gateways stand behind them, and a floor has none.
@@ -24,6 +25,27 @@ pub(crate) fn key(e: &Experiment) -> String {
     format!("{keys:?} {:?} {:?}", e.warmup, cpus(e))
 }
 
+/// Whether messages on a floor's stack would go over a link, as those of the experiment do.
+fn is_over_link(e: &Experiment, floor: &Stack) -> bool {
+    e.placement == Placement::Host && floor.adapter != SHARING
+}
+
+/// Why a floor over a link is none of the experiment, where that is so.
+fn not_carried(e: &Experiment, floor: &FloorStack<'_>) -> Option<String> {
+    let most = floor.adapter.capabilities.fragments_above;
+    match most.filter(|most| e.payload.bytes() as u64 > *most) {
+        // A socket loses what is not taken in time.
+        _ if e.workload.kind() == WorkloadKind::Flood => {
+            Some("a flood between hosts has one only in memory that they share".into())
+        }
+        // Fragments are what a stack adds, and no bare datagram.
+        Some(most) => Some(format!(
+            "over a link the floor is one datagram, of at most {most} B"
+        )),
+        None => None,
+    }
+}
+
 /// Links every experiment to its floor, and adds the floors that the suite does not hold.
 /// Returns a remark for each stack and reason that leaves experiments without a floor.
 pub(crate) fn link(
@@ -33,10 +55,19 @@ pub(crate) fn link(
     testbed: &Testbed,
 ) -> Vec<String> {
     let mut by_key: HashMap<String, ExperimentId> = HashMap::new();
+    // Where no floor in shared memory serves.
+    let mut over_link: HashMap<String, ExperimentId> = HashMap::new();
     for e in experiments.iter() {
-        if stacks.get(&e.stack).is_some_and(|s| s.floor) {
-            by_key.entry(key(e)).or_insert(e.id);
-        }
+        let Some(stack) = stacks.get(&e.stack).filter(|s| s.floor) else {
+            continue;
+        };
+        let adapter = floors.iter().find(|f| f.stack.name == e.stack);
+        let ids = match (is_over_link(e, stack), adapter) {
+            (false, _) => &mut by_key,
+            (true, Some(floor)) if not_carried(e, floor).is_none() => &mut over_link,
+            (true, _) => continue,
+        };
+        ids.entry(key(e)).or_insert(e.id);
     }
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for i in 0..experiments.len() {
@@ -66,10 +97,13 @@ pub(crate) fn link(
                     by_key.insert(key, id);
                     id
                 }
-                Err(reason) => {
-                    *without.entry(reason).or_default() += 1;
-                    continue;
-                }
+                Err(reason) => match over_link.get(&key) {
+                    Some(id) => *id,
+                    None => {
+                        *without.entry(reason).or_default() += 1;
+                        continue;
+                    }
+                },
             },
         };
         experiments[i].floor = Some(floor);
@@ -108,6 +142,16 @@ fn added(
     };
     let mut reason = format!("no stack with `floor = true` waits by {wait}");
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
+        if is_over_link(e, &floor.stack) {
+            // It would take as long as each of the stacks, so whoever wants it asks for it.
+            reason = not_carried(e, floor).unwrap_or_else(|| {
+                format!(
+                    "between hosts only a run that holds the stack {0} has one; name it: `--stack YOURS,{0}`",
+                    floor.stack.name
+                )
+            });
+            continue;
+        }
         let hosts = testbed.hosts.len();
         let memory = || {
             let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;

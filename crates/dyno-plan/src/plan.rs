@@ -27,6 +27,7 @@ use crate::spec::{ExperimentSpec, StackChoice};
 use crate::suite::{self, Suite};
 use crate::testbed;
 use crate::together;
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Experiment, Refusal};
 use dyno_model::{AdapterDescription, Against, Placement, Plan, Request, Stack, Testbed};
 use dyno_toml::{Place, Problem, Problems, parse};
@@ -366,6 +367,8 @@ impl<'a> Read<'a> {
                 .filter(|c| probe::fits(&c.stack.name, is_probe))
                 // A chain is made of the others and is asked for by name.
                 .filter(|c| c.stack.chain.is_none())
+                // Over a link a floor takes as long as a stack, so it is asked for by name as well.
+                .filter(|c| !c.stack.floor || c.stack.adapter == SHARING)
                 .filter(|c| !remote::is_out_of_place(&c.stack, &self.testbed))
                 .collect(),
         }

@@ -5,7 +5,9 @@ use dyno_model::fault::{self, FaultKind};
 use dyno_model::plan::Scheduling;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz, UnitError};
-use dyno_model::{Access, Arrivals, Placement, Processes, Start, Topology, Wait, WorkloadKind};
+use dyno_model::{
+    Access, Arrivals, Pacing, Placement, Processes, Start, Topology, Wait, WorkloadKind,
+};
 use dyno_toml::{Node, Place, Problem, Problems, Table, Value, suggest};
 
 /// A value and the place that it came from.
@@ -59,6 +61,7 @@ words!(
     Rest,
     Sides,
     Start,
+    Pacing,
     Threads,
     fault::Way,
     WorkloadKind

@@ -203,6 +203,8 @@ impl Settings {
             }
             Set::Start(set) => one(key, node, p)
                 .map(|v| Arc::new(move |e: &mut Experiment| set(e, v.value)) as Sets),
+            Set::Pacing(set) => one(key, node, p)
+                .map(|v| Arc::new(move |e: &mut Experiment| set(e, v.value)) as Sets),
         };
         self.factors.extend(sets.map(|sets| (of.key, sets)));
     }

@@ -95,8 +95,12 @@ pub(crate) fn places(
     };
     let graph = Graph::of_flows(&shapes, processes, testbed);
     let is_busy = |p: &Participant| {
-        let cell = cells.get(usize::from(p.flow));
-        cell.is_some_and(|cell| spins(cell, p, cell.wait == Wait::Spin))
+        let flow = usize::from(p.flow);
+        let both = cells.get(flow).zip(flows.get(flow));
+        both.is_some_and(|(cell, flow)| {
+            let pacer = flow.conditions.common.pacer;
+            spins(cell, pacer, p, cell.wait == Wait::Spin)
+        })
     };
     let spinning: Vec<bool> = graph.participants.iter().map(is_busy).collect();
     let all = automatic(facts, &spinning);

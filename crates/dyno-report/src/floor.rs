@@ -2,7 +2,7 @@
 
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
-use crate::law::Shortfall;
+use crate::law::{Shortfall, loses};
 use crate::measured::RANKS;
 use crate::summary::{ExperimentSummary, FloorRatio, LEAST_TRIALS, NoRatio};
 use dyno_model::record::Run;
@@ -107,7 +107,8 @@ impl<'a> Floors<'a> {
     }
 }
 
-/// Whether the host left trials of both alone and none of either failed.
+/// Whether the host left trials of both alone, none of either failed, and the floor lost nothing: its lost messages are infinitely late,
+/// and would make the ratio to it better. Disturbed trials of the floor count for that as well (ADR 34).
 fn undisturbed(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(), NoRatio> {
     let all_disturbed = |id| {
         let counted = counted_trials(run, id);
@@ -119,12 +120,14 @@ fn undisturbed(run: &Run, own: ExperimentId, floor: ExperimentId) -> Result<(), 
         (all_disturbed(floor), NoRatio::FloorDisturbed),
         (failed(own), NoRatio::Failed),
         (failed(floor), NoRatio::FloorFailed),
+        (run.trials_of(floor).any(loses), NoRatio::FloorLossy),
     ];
     let reason = reasons.into_iter().find(|(holds, _)| *holds);
     reason.map_or(Ok(()), |(_, reason)| Err(reason))
 }
 
-/// Whether the trials of an experiment and of its floor are two good sides of a ratio: undisturbed, and several.
+/// Whether the trials of an experiment and of its floor are two good sides of a ratio: undisturbed, several, and without losses of
+/// the floor.
 ///
 /// # Errors
 ///

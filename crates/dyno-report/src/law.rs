@@ -79,6 +79,11 @@ impl Shortfall {
     }
 }
 
+/// Whether anything of a trial never arrived.
+pub(crate) fn loses(t: &TrialRecord) -> bool {
+    t.counts.lost > 0 || t.distributions.values().any(|d| d.infinite > 0)
+}
+
 /// One way to take the trials of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Basis {
@@ -97,8 +102,6 @@ impl Basis {
 
     /// [`Basis::COUNTED`], and those that say something else of an experiment.
     pub fn all(run: &Run, id: ExperimentId) -> Vec<Basis> {
-        let lost =
-            |t: &TrialRecord| t.counts.lost > 0 || t.distributions.values().any(|d| d.infinite > 0);
         let all = |with_disturbed| {
             Basis {
                 with_disturbed,
@@ -107,12 +110,12 @@ impl Basis {
             .trials(run, id)
         };
         let is_left_out = all(true).len() > all(false).len();
-        let loses = all(true).into_iter().any(lost);
+        let has_lost = all(true).into_iter().any(loses);
         let mut bases = Vec::new();
         for (with_disturbed, without_lost) in
             [(false, false), (true, false), (false, true), (true, true)]
         {
-            if (is_left_out || !with_disturbed) && (loses || !without_lost) {
+            if (is_left_out || !with_disturbed) && (has_lost || !without_lost) {
                 bases.push(Basis {
                     with_disturbed,
                     without_lost,

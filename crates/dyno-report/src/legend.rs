@@ -258,9 +258,9 @@ fn base(run: &RunSummary) -> String {
 
 /// What the quantiles are of; where it differs, with the workloads that it holds for.
 fn headlines(view: &View<'_>) -> Option<String> {
-    let mut found: Vec<(Metric, Vec<&str>)> = Vec::new();
+    let mut found: Vec<(Metric, Vec<String>)> = Vec::new();
     for e in view.rows.iter().filter(|e| e.headline_metric().is_some()) {
-        let (metric, workload) = (e.headline(), e.experiment.workload.kind().as_str());
+        let (metric, workload) = (e.headline(), e.experiment.workload.kind().to_string());
         match found.iter_mut().find(|(m, _)| *m == metric) {
             Some((_, workloads)) if workloads.contains(&workload) => {}
             Some((_, workloads)) => workloads.push(workload),

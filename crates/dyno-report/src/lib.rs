@@ -34,6 +34,7 @@ mod host;
 mod in_copies;
 mod json;
 mod junit;
+mod lateness;
 mod law;
 mod layout;
 mod legend;

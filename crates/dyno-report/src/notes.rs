@@ -7,6 +7,7 @@ use crate::chains;
 use crate::clocks;
 use crate::factors;
 use crate::findings;
+use crate::lateness;
 use crate::number::{duration, sig3};
 use crate::outage;
 use crate::remark::Item;
@@ -400,6 +401,8 @@ fn counted(view: &View<'_>) -> Vec<Item> {
     };
     let texts = [
         ("messages sent late", listed(&late)),
+        (lateness::SLEPT, listed(&lateness::slept)),
+        (lateness::WAS_LATE, listed(&lateness::was_late)),
         (
             "share of the senders' time in blocked sends",
             listed(&blocked),

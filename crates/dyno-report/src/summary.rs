@@ -479,6 +479,8 @@ pub enum NoRatio {
     Failed,
     /// Trials of its floor did.
     FloorFailed,
+    /// Its floor lost messages, which would make the ratio better.
+    FloorLossy,
     /// The experiment has fewer than [`LEAST_TRIALS`] trials.
     Few,
     /// Its floor has.
@@ -502,6 +504,7 @@ impl NoRatio {
             NoRatio::FloorDisturbed => "the host disturbed every trial of the floor",
             NoRatio::Failed => "trials failed",
             NoRatio::FloorFailed => "trials of the floor failed",
+            NoRatio::FloorLossy => "the floor lost messages",
             NoRatio::Few => "there is one trial only",
             NoRatio::FloorFew => "there is one trial of the floor only",
             NoRatio::OtherWait => "the floor has another wait strategy",

@@ -129,7 +129,7 @@ impl<'a> View<'a> {
         };
         rows.sort_by(|a, b| {
             let (x, y) = (&a.experiment, &b.experiment);
-            let load = |e: &Experiment| (e.workload.kind(), by_size(e.workload));
+            let load = |e: &Experiment| (e.workload.kind(), by_size(e.workload), e.pacer);
             let cell = |e: &Experiment| {
                 // What differs in its unit only, such as 1 kHz and 1000 Hz, is the same text.
                 let text = e.workload.to_string();

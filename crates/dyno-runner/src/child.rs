@@ -1,12 +1,14 @@
 //! What agents and daemons have in common: they die with the runner, and what they say last is kept.
 
+use dyno_measure::host::TIMER_SLACK;
 use dyno_model::Nanos;
 use dyno_model::cause::Exit;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
+use std::num::NonZeroU64;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +50,18 @@ pub(crate) fn confine(command: &mut Command, cpus: &[u32]) {
     // SAFETY: between fork and exec only an async-signal-safe system call is made, without allocation.
     unsafe {
         command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
+    }
+}
+
+/// Gives a command's process, and all that it starts, the timer slack of participants.
+pub(crate) fn set_timer_slack(command: &mut Command) {
+    // SAFETY: between fork and exec only an async-signal-safe system call is made, without allocation.
+    unsafe {
+        command.pre_exec(|| {
+            // Where it is refused, the participants of each trial warn of it.
+            let _ = set_current_timer_slack(NonZeroU64::new(TIMER_SLACK.0));
+            Ok(())
+        });
     }
 }
 

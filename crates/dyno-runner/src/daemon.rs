@@ -4,7 +4,7 @@
 //! Every daemon has a process group of its own, runs in the trial's scratch directory and dies with
 //! the runner. What it does not remove when it is killed is claimed, like what adapters create.
 
-use crate::child::{Tail, confine, exit, nanos};
+use crate::child::{Tail, confine, exit, nanos, set_timer_slack};
 use crate::hosts::Host;
 use crate::prepare::prepare;
 use crate::session::Session;
@@ -113,6 +113,7 @@ impl Recipe {
             .stderr(Stdio::piped());
         host.admit(&mut command);
         confine(&mut command, &self.cpus);
+        set_timer_slack(&mut command);
         command.spawn()
     }
 

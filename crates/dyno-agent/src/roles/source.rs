@@ -76,8 +76,8 @@ impl Due {
         }
     }
 
-    /// Waits until [`LEAD`] before the next due time, which it returns; nothing when that is beyond the end, or when it
-    /// is told not to go on.
+    /// Waits until [`LEAD`] before the next due time, which it returns; where the pacer only sleeps, until that time itself. Nothing
+    /// when that is beyond the end, or when it is told not to go on.
     #[inline]
     fn next(&mut self, clock: Clock, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
         match self {
@@ -87,7 +87,8 @@ impl Due {
                     *ended = Some(clock.now());
                     return None;
                 }
-                pacer.wait_until(due.saturating_sub(LEAD), go_on)?;
+                let lead = if pacer.spins() { LEAD } else { Nanos::ZERO };
+                pacer.wait_until(due.saturating_sub(lead), go_on)?;
                 Some(due)
             }
             Due::Now(clock, last) => {

@@ -222,8 +222,7 @@ impl<'a> Case<'a> {
             Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
                 Some(e) => interval(&e, self.limit, own.len().min(floor.len())),
                 None => Finding::unknown(format!(
-                    "there is no ratio: too few samples of it or of its floor for {}, or the floor lost \
-                     messages",
+                    "there is no ratio: too few samples of it or of its floor for {}",
                     rank(q)
                 )),
             },

@@ -1,4 +1,4 @@
-//! The floor as control: it has no software of the stacks in it, so when it moves, the machine did.
+//! The floor in shared memory as control: it has no software of the stacks in it, so when it moves, the machine did.
 
 use super::{CompareOptions, Comparison, Finding, Grade, MovedFloor};
 use crate::cell;
@@ -25,14 +25,14 @@ pub(super) fn control(
         .iter()
         .filter(|(x, y)| {
             x.stack == y.stack
-                && cell::is_floor(&base.manifest.plan, x)
-                && cell::is_floor(&new.manifest.plan, y)
+                && cell::is_control(&base.manifest.plan, x)
+                && cell::is_control(&new.manifest.plan, y)
         })
         .map(|(x, y)| (x.id, y.id, x.stack.as_str()))
         .collect();
     if floors.is_empty() {
         comparison.notes.push(
-            "no floor was measured in both runs, so nothing shows whether the machine itself \
+            "no floor in shared memory was measured in both runs, so nothing shows whether the machine itself \
              changed between them; measure both interleaved with --against"
                 .into(),
         );

@@ -209,7 +209,7 @@ fn without_a_floor_the_reader_is_told_that_nothing_controls() {
     };
     let c = compare(&run(0), &run(1), &how());
     assert!(
-        c.notes[0].contains("no floor was measured in both"),
+        c.notes[0].contains("no floor in shared memory was measured in both"),
         "{:?}",
         c.notes
     );
@@ -534,6 +534,33 @@ fn pairs_of_which_the_host_disturbed_every_trial_of_a_side_have_no_verdict() {
     let reason = "the host disturbed every trial of the base";
     assert_eq!(row.result, Err(reason.into()));
     assert_eq!(c.status(), Status::Undecided);
+}
+
+#[test]
+fn a_floor_over_a_link_is_no_control() {
+    let run = |day, tcp, floor, lost| {
+        let mut b = Builder::new(day);
+        b.measured("floor-udp", floor);
+        let over_link = b.plan().stacks.get_mut("floor-udp").unwrap();
+        over_link.adapter = "udp".into();
+        let lossy = b.experiment("floor-udp", stream);
+        for _ in 0..3 {
+            b.trial(lossy, floor, 1_000, lost);
+        }
+        b.measured("tcp", tcp);
+        b.build()
+    };
+    let base = run(0, 12_000.0, 6_900.0, 0);
+    let new = run(1, 24_000.0, 9_900.0, 50);
+    let c = compare(&base, &new, &how());
+    assert_eq!(c.moved, None);
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Slower);
+    assert_eq!(c.status(), Status::Fail);
+    assert!(
+        c.notes[0].contains("no floor in shared memory was measured in both runs"),
+        "{:?}",
+        c.notes
+    );
 }
 
 #[test]

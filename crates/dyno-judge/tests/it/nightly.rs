@@ -2,9 +2,9 @@
 
 use crate::common::{Builder, stream};
 use dyno_judge::{Measure, Night, Nightly, NightlyOptions, Nights, Standing, Status};
-use dyno_model::Metric;
 use dyno_model::plan::Refusal;
 use dyno_model::record::Run;
+use dyno_model::{Metric, Nanos};
 use dyno_report::{Format, RenderOptions};
 
 const P50: Measure = Measure::Latency(Metric::Response, 0.5);
@@ -201,6 +201,9 @@ fn runs_that_say_nothing_of_it_are_told_apart() {
     add(24, &|b| {
         b.manifest().environment.build_profile = "debug".into()
     });
+    add(25, &|b| {
+        b.manifest().environment.timer_slack = Some(Nanos(1))
+    });
     add(60, &|_| ());
     let newest = usual(30);
     let mut nights = Nights::new(NightlyOptions::default());
@@ -227,6 +230,7 @@ fn runs_that_say_nothing_of_it_are_told_apart() {
         ),
         ("another suite, calls", "quick-020"),
         ("another testbed, two-hosts", "quick-023"),
+        ("another timer slack, 1 ns", "quick-025"),
     ];
     assert_eq!(others, expected.map(|(a, b)| (a, b.to_owned())));
     let text = n.render(Format::Table, &RenderOptions::default());

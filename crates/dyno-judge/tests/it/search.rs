@@ -85,6 +85,10 @@ fn searched(
     (builder.build(), search.capacities())
 }
 
+fn disturbance() -> dyno_model::Cause<dyno_model::cause::Disturbance> {
+    dyno_model::Cause::Told("the host did something".into())
+}
+
 #[test]
 fn the_knee_of_a_queue_is_found_and_nothing_above_the_wall_is_kept() {
     for seed in 0..12 {
@@ -175,15 +179,33 @@ fn a_stack_that_fails_has_no_figure_there_and_keeps_what_is_below() {
 fn disturbed_trials_are_repeated_and_do_not_count() {
     let (run, found) = searched(ladder(LIMITS).0, 1, |trial, _| {
         if trial.id.number == 0 {
-            trial
-                .disturbed
-                .push(dyno_model::Cause::Told("the host did something".into()));
+            trial.disturbed.push(disturbance());
             trial.counts.lost = 500;
         }
     });
     let one = &found.all[0];
     assert_eq!(one.end, End::Found);
     assert!((65e3..82e3).contains(&one.kept.as_ref().unwrap().value));
+    assert_eq!(capacities(&run).unwrap().unwrap(), found);
+}
+
+#[test]
+fn a_first_value_that_the_host_left_undecided_is_measured_afresh() {
+    let (run, found) = searched(ladder(LIMITS).0, 1, |trial, hz| {
+        if hz == 1_000.0 && trial.id.number < 3 {
+            trial.disturbed.push(disturbance());
+        }
+    });
+    let one = &found.all[0];
+    assert_eq!(one.end, End::Found);
+    assert!((65e3..82e3).contains(&one.kept.as_ref().unwrap().value));
+    let of_first: Vec<(bool, Rung)> = one
+        .curve
+        .iter()
+        .filter(|t| t.value == 1_000.0)
+        .map(|t| (t.confirms, t.rung))
+        .collect();
+    assert_eq!(of_first, [(false, Rung::Undecided), (true, Rung::Kept)]);
     assert_eq!(capacities(&run).unwrap().unwrap(), found);
 }
 
@@ -321,9 +343,19 @@ const ODD_SIDES: &[(&str, End, &str)] = &[
     ("single", End::Unfinished, "not finished; continue with"),
     ("failed", End::NotEvenFirst, "does not keep all limits"),
     ("infinite", End::NotEvenFirst, "already breaks a limit"),
+    (
+        "disturbed",
+        End::NotEvenFirst,
+        "the host disturbed 3 of 3 trials, and 3 undisturbed ones are needed",
+    ),
+    (
+        "mostly disturbed",
+        End::NotEvenFirst,
+        "the host disturbed 3 of 4 trials, and 3 undisturbed ones are needed",
+    ),
 ];
 
-/// What is missing, failed or lost in every trial never makes a capacity.
+/// What is missing, failed, lost or disturbed in every trial never makes a capacity.
 #[test]
 fn odd_sides_have_no_capacity_and_their_sentences() {
     let mut wrong = Vec::new();
@@ -343,6 +375,8 @@ fn odd_sides_have_no_capacity_and_their_sentences() {
                 let all = trial.distributions.values_mut();
                 all.for_each(|d| d.infinite += 100 * d.n);
             }
+            "disturbed" => trial.disturbed.push(disturbance()),
+            "mostly disturbed" if trial.id.number % 4 > 0 => trial.disturbed.push(disturbance()),
             _ => {}
         });
         let left = match *side {

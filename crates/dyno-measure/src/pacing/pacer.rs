@@ -1,11 +1,11 @@
-//! Waits for due times: sleeps until shortly before where they are far, then spins.
+//! Waits for due times: sleeps until shortly before where they are far, then spins; or only sleeps.
 
 use crate::clock::{Clock, monotonic};
+use dyno_model::Pacing;
 use dyno_model::protocol::Waited;
 use dyno_model::unit::Nanos;
-use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::Timespec;
-use std::num::NonZeroU64;
 
 /// A message sent later than its due time by more than this was sent late. Well above the few
 /// hundred nanoseconds by which a spinning sender misses, well below any wait for the scheduler.
@@ -40,15 +40,12 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer on `clock`, the clock of the schedule, for the calling thread. Sleeps for about a millisecond in
-    /// all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
+    /// A pacer on `clock`, the clock of the schedule, for the calling thread, that waits as `how` says. Sleeps for about a
+    /// millisecond in all to see what a sleep takes. What waits take counts from the first look on at which `counts` says
     /// so; there is one when a wait begins and after each sleep.
-    pub fn new(clock: Clock, counts: impl Fn() -> bool + Send + 'static) -> Self {
-        // The default slack lets the kernel delay a wake-up by 50 µs. Where it cannot be set the margin grows
-        // to cover it.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
+    pub fn new(clock: Clock, how: Pacing, counts: impl Fn() -> bool + Send + 'static) -> Self {
         let mut time = System { clock };
-        let mut state = State::new(&time, Box::new(counts));
+        let mut state = State::new(&time, how, Box::new(counts));
         state.try_sleeps(&mut time);
         Pacer { time, state }
     }
@@ -59,6 +56,12 @@ impl Pacer {
     #[inline]
     pub fn wait_until(&mut self, due: Nanos, go_on: &dyn Fn() -> bool) -> Option<Nanos> {
         self.state.wait_until(&mut self.time, due, go_on)
+    }
+
+    /// Whether a wait ends with spinning, so that it may end earlier and [`spin_until`](Self::spin_until) do the rest.
+    #[inline]
+    pub fn spins(&self) -> bool {
+        self.state.how == Pacing::Spin
     }
 
     /// Spins until `due`, which is near, and returns the time: the rest of a wait that ended shortly before.
@@ -138,6 +141,7 @@ impl Time for System {
 }
 
 struct State {
+    how: Pacing,
     margin: Nanos,
     /// The due time before this one.
     last_due: Nanos,
@@ -158,7 +162,7 @@ struct State {
 
 impl State {
     /// Looks how long a step of the loop takes on this machine with this clock.
-    fn new<T: Time>(time: &T, counts: Counts) -> Self {
+    fn new<T: Time>(time: &T, how: Pacing, counts: Counts) -> Self {
         let mut now = time.now();
         let mut steps = [0; STEPS_TRIED];
         for step in &mut steps {
@@ -174,6 +178,7 @@ impl State {
             Nanos(PREEMPTED.saturating_mul(*usual))
         });
         State {
+            how,
             margin: FIRST_MARGIN,
             last_due: Nanos::ZERO,
             counts: Some(counts),
@@ -212,14 +217,17 @@ impl State {
             return Some(now);
         }
         // Decided by the schedule alone: a stack whose sends take longer must not find its caches warmer.
-        if gap > MOST_MARGIN {
+        if gap > MOST_MARGIN || self.how == Pacing::Sleep {
             if due.saturating_sub(now) <= self.margin {
                 // Nothing is learnt, and a margin that had grown to more than what is left would end the sleeps for
                 // good. The next sleep is a trial, that may make a message late: one in some hundred.
                 self.shrink(1024);
             }
             // As it is now: what a wake-up teaches is for the next due time.
-            let margin = self.margin;
+            let margin = match self.how {
+                Pacing::Spin => self.margin,
+                Pacing::Sleep => Nanos::ZERO,
+            };
             let before = match due.saturating_sub(now) > margin && self.counts.is_some() {
                 true => Some(time.ran()),
                 false => None,
@@ -371,7 +379,7 @@ mod tests {
 
     /// Of a loop whose steps take 100 ns.
     fn state() -> State {
-        let state = State::new(&Fake::at(0), Box::new(|| true));
+        let state = State::new(&Fake::at(0), Pacing::Spin, Box::new(|| true));
         assert_eq!(state.longest_step, Nanos(1_600));
         State {
             asked: Nanos::ZERO,
@@ -445,7 +453,7 @@ mod tests {
         }
         let (mut t, mut s) = (
             Coarse(Fake::at(0)),
-            State::new(&Coarse(Fake::at(0)), Box::new(|| true)),
+            State::new(&Coarse(Fake::at(0)), Pacing::Spin, Box::new(|| true)),
         );
         s.asked = Nanos::ZERO;
         s.wait_until(&mut t, Nanos(80_000), &|| true).unwrap();
@@ -468,7 +476,7 @@ mod tests {
                 .spawn(|| {
                     crate::host::pin(cpu).unwrap();
                     let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-                    let mut pacer = Pacer::new(clock, || true);
+                    let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
                     let before = ran();
                     let start = clock.now();
                     for i in 1..3_000 {
@@ -518,6 +526,22 @@ mod tests {
             assert!(sent < 1_000_000);
         }
         assert!(t.now.get() >= ASK_EVERY.0);
+    }
+
+    #[test]
+    fn a_pacer_that_only_sleeps_wakes_at_the_due_time_and_never_spins() {
+        // Also where the default would spin through all of a short gap.
+        for period in [50_000, 250_000, 10_000_000] {
+            let mut t = Fake::at(0);
+            let mut s = State::new(&Fake::at(0), Pacing::Sleep, Box::new(|| true));
+            s.asked = Nanos::ZERO;
+            for i in 1..=1_000 {
+                let due = period * i;
+                let now = s.wait_until(&mut t, Nanos(due), &|| true).unwrap();
+                assert!((due..=due + t.oversleep + 200).contains(&now.0), "{i}");
+            }
+            assert_eq!((s.burned, s.sleeps), (Nanos::ZERO, 1_000), "{period}");
+        }
     }
 
     #[test]
@@ -576,7 +600,7 @@ mod tests {
             Box::new(move || told.load(Relaxed))
         };
         let mut t = Fake::at(0);
-        let mut s = State::new(&Fake::at(0), counts);
+        let mut s = State::new(&Fake::at(0), Pacing::Spin, counts);
         s.asked = Nanos::ZERO;
         s.wait_until(&mut t, Nanos::from_millis(200), &|| true);
         // Within a wait of many sleeps, of which one has ended by then.
@@ -598,7 +622,10 @@ mod tests {
 
     #[test]
     fn what_a_sleep_takes_is_learnt_from_those_that_do_not_count() {
-        let (mut t, mut s) = (Fake::at(0), State::new(&Fake::at(0), Box::new(|| false)));
+        let (mut t, mut s) = (
+            Fake::at(0),
+            State::new(&Fake::at(0), Pacing::Spin, Box::new(|| false)),
+        );
         s.asked = Nanos::ZERO;
         s.try_sleeps(&mut t);
         // One reading of the clock, to know until when.
@@ -620,7 +647,7 @@ mod tests {
     #[test]
     fn a_wait_before_anything_counts_is_no_pacing() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, || false);
+        let mut pacer = Pacer::new(clock, Pacing::Spin, || false);
         let due = clock.now().saturating_add(Nanos::from_millis(1));
         pacer.wait_until(due, &|| true).unwrap();
         assert_eq!(pacer.waited(), Waited::default());
@@ -629,7 +656,7 @@ mod tests {
     #[test]
     fn a_sleep_is_charged_to_the_wait() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, || true);
+        let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
         assert!(pacer.state.sleep() > Nanos::ZERO);
         let due = clock.now().saturating_add(Nanos::from_millis(2));
         pacer.wait_until(due, &|| true).unwrap();
@@ -644,7 +671,7 @@ mod tests {
     #[test]
     fn the_system_clock_is_waited_for() {
         let clock = Clock::new(dyno_model::protocol::ClockSpec::Monotonic);
-        let mut pacer = Pacer::new(clock, || true);
+        let mut pacer = Pacer::new(clock, Pacing::Spin, || true);
         let due = clock.now().saturating_add(Nanos::from_millis(3));
         assert!(pacer.wait_until(due, &|| true).unwrap() >= due);
     }

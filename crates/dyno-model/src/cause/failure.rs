@@ -164,7 +164,9 @@ pub enum FailureCause {
         container: bool,
     },
     /// An agent is of another build.
-    #[error("the agent speaks protocol {agent}, this runner {runner}; use one build")]
+    #[error(
+        "the agent speaks protocol {agent}, this runner {runner}, so it may ignore what is asked of it; use one build"
+    )]
     OtherProtocol {
         /// The agent's version.
         agent: u32,

@@ -61,6 +61,17 @@ pub enum NotGranted {
         /// The kernel's answer.
         answer: String,
     },
+    /// The timer slack was refused.
+    #[error(
+        "timer slack of {slack} not granted (prctl: {answer}): sleeps may be late by the kernel's 50 µs; let the sandbox or \
+         container permit prctl(PR_SET_TIMERSLACK)"
+    )]
+    TimerSlack {
+        /// The slack asked for.
+        slack: Nanos,
+        /// The kernel's answer.
+        answer: String,
+    },
     /// Locking memory was refused.
     #[error(
         "memory not locked ({answer}): RLIMIT_MEMLOCK is {limit}; raise it with `ulimit -l unlimited` as \

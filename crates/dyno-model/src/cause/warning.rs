@@ -51,6 +51,20 @@ pub enum Warning {
         /// The roles that it plays.
         agent: String,
     },
+    /// Threads of a library may run on no CPU but those on which senders spin.
+    #[error(
+        "the {threads} library threads of {agent} may run on no CPU ({}) but those of senders that spin until messages are due; in an \
+         application they may be faster, so measure with `pacer = \"sleep\"` as well",
+        crate::cpus::ranges(cpus)
+    )]
+    FewCpus {
+        /// The roles that the agent plays.
+        agent: String,
+        /// That its libraries have made.
+        threads: u64,
+        /// The CPUs of the library, all of them those of such senders.
+        cpus: Vec<u32>,
+    },
     /// The runner read late what daemons and the host use.
     #[error(
         "the cost of daemons and host was read {late} after the window began instead of before it; the trial has no costs"

@@ -1,7 +1,7 @@
 //! One cell of suite × stack × testbed, by itself or as one of several flows.
 
 use super::number::ExperimentId;
-use crate::factor::{Access, Placement, Start, Topology, Wait};
+use crate::factor::{Access, Pacing, Placement, Start, Topology, Wait};
 use crate::fault::Fault;
 use crate::flow::Flow;
 use crate::metric::Metric;
@@ -82,6 +82,9 @@ pub struct Experiment {
     /// How often a sink looks and takes all that is there; `None`: as its wait says, at all times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sink_cycle: Option<Nanos>,
+    /// How a sender waits until a message is due.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pacer: Pacing,
     /// How long sinks wait for what is still under way after the last send.
     pub drain: Nanos,
     /// The longest that any step of the trial (open, match, the window itself beyond its nominal
@@ -156,6 +159,10 @@ const fn is_first(host: &usize) -> bool {
     *host == 0
 }
 
+fn is_default(pacer: &Pacing) -> bool {
+    *pacer == Pacing::default()
+}
+
 impl Experiment {
     /// The messages of the warm-up, where it is a number of messages and has some. A probe sends none.
     pub fn counted_warmup(&self) -> Option<u64> {
@@ -189,6 +196,7 @@ impl Experiment {
             echo_poll: None,
             sink_pause: None,
             sink_cycle: None,
+            pacer: Pacing::Spin,
             drain: Nanos::ZERO,
             deadline: Nanos::ZERO,
             cpus: Vec::new(),
@@ -217,8 +225,8 @@ impl Experiment {
     /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload.
     pub fn headline(&self) -> &'static [Metric] {
         match self.faults.is_empty() {
-            true => self.workload.kind().info().headline,
             false => &[Metric::Recovery],
+            true => self.workload.kind().info().headline,
         }
     }
 

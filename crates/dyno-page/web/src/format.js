@@ -238,6 +238,7 @@ export const FACTORS = [
   },
   { key: 'memory', title: 'memory', lead: '', of: (e) => (e.mlock ? 'memory locked' : '') },
   { key: 'fault', title: 'fault', lead: '', of: (e) => e.fault ?? '' },
+  { key: 'pacer', title: 'pacer', lead: 'pacer ', of: (e) => e.pacer ?? '' },
   // A first message has no window; that makes no difference between those that have.
   { key: 'window', title: 'window', lead: 'window ', of: windowOf, optional: true },
 ];

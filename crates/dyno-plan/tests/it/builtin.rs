@@ -452,6 +452,7 @@ fn defaults_are_those_of_the_table_of_workloads() {
                     ("echo_poll", "\"\""),
                     ("sink_pause", "\"\""),
                     ("sink_cycle", "\"\""),
+                    ("pacer", "\"spin\""),
                 ];
                 assert!(known.contains(&(key.name, value)), "{} {value}", key.name);
             }

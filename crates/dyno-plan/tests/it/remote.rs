@@ -58,18 +58,31 @@ fn nothing_of_this_machine_decides_about_another() {
     assert!(flat.contains("brokered needs the daemon Broker"), "{flat}");
 }
 
-/// Adapters of which the floor reaches other hosts, as the real one does.
+/// Adapters of which the floor reaches other hosts, as the real one does, and `udp` as well.
 fn with_shared_memory() -> Vec<dyno_model::AdapterDescription> {
     let mut adapters = adapters();
-    let floor = adapters.iter_mut().find(|a| a.name == "floor").unwrap();
-    floor.capabilities.placements.push(Placement::Host);
+    let both =
+        |a: &&mut dyno_model::AdapterDescription| ["floor", "udp"].contains(&a.name.as_str());
+    for adapter in adapters.iter_mut().filter(both) {
+        adapter.capabilities.placements.push(Placement::Host);
+        adapter.capabilities.fragments_above = Some(65_507);
+    }
     adapters
+}
+
+/// The floor of `tcp` between hosts, whose receivers sleep.
+fn floor_across(plan: &Plan) -> String {
+    let is_it =
+        |e: &&dyno_model::Experiment| (e.stack.as_str(), e.placement) == ("tcp", Placement::Host);
+    let found = plan.experiments.iter().find(is_it).unwrap();
+    let floor = found.floor.and_then(|id| plan.experiment(id));
+    floor.map_or(String::new(), |e| e.stack.clone())
 }
 
 #[test]
 fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     let text = suite(
-        "workload = \"ping-pong\"\nwait = \"natural\"\nstacks = [\"floor-spin\", \"floor-futex\", \"tcp\"]\n\
+        "workload = \"ping-pong\"\nwait = \"natural\"\nstacks = [\"floor-spin\", \"floor-futex\", \"floor-udp\", \"tcp\"]\n\
          [experiment.matrix]\nplacement = [\"process\", \"host\"]",
     );
     let mut catalog = Catalog::builtin();
@@ -103,12 +116,9 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
         assert!(!across(&plan, "floor-futex"));
         assert!(reason(&plan, "floor-futex").contains("sleeps on a futex (wait block)"));
         assert_eq!(shared(&plan), vec![Some(64 << 20); guests]);
-        // What sleeps has no floor there, and that is said.
-        assert!(
-            plan.warnings
-                .iter()
-                .any(|w| w.contains("no × floor: floor-futex sleeps"))
-        );
+        // What sleeps is held against a bare datagram socket there.
+        assert_eq!(floor_across(&plan), "floor-udp");
+        assert!(plan.warnings.iter().all(|w| !w.contains("no × floor")));
     }
     let plan = planned("none");
     assert!(!across(&plan, "floor-spin"));
@@ -117,6 +127,20 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     let plan = planned("netns-1gbe");
     assert!(!across(&plan, "floor-spin") && across(&plan, "tcp"));
     assert!(reason(&plan, "floor-spin").contains("--testbed vm"));
+    assert_eq!(floor_across(&plan), "floor-udp");
+
+    // Shared memory serves before the link does, also where only the floor over the link is named.
+    let text = suite(
+        "workload = \"ping-pong\"\nwait = \"spin\"\nplacement = \"host\"\nstacks = [\"floor-udp\", \"tcp\"]",
+    );
+    let mut polls = Catalog::builtin();
+    polls.add_suite("mine", "mine.toml", &text);
+    for (testbed, floor) in [("vm", "floor-spin"), ("netns-1gbe", "floor-udp")] {
+        let mut request = request("mine");
+        request.testbed = testbed.into();
+        let plan = plan(&polls, &request, &with_shared_memory(), &facts()).unwrap();
+        assert_eq!(floor_across(&plan), floor);
+    }
 
     // The device is there for who needs it.
     let mut request = request("mine");
@@ -124,6 +148,47 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     request.stacks = Some(vec!["tcp".into()]);
     let plan = dyno_plan::plan(&catalog, &request, &with_shared_memory(), &facts()).unwrap();
     assert_eq!(shared(&plan), [None]);
+}
+
+#[test]
+fn a_floor_over_a_link_is_measured_where_it_is_asked_for_and_carries_no_flood() {
+    let mut request = request("mine");
+    request.testbed = "netns-1gbe".into();
+    let cases = [
+        ("ping-pong", "\"floor-udp\", \"tcp\"", "floor-udp", ""),
+        (
+            "ping-pong",
+            "\"tcp\"",
+            "",
+            "only a run that holds the stack floor-udp has one",
+        ),
+        (
+            "flood",
+            "\"floor-udp\", \"tcp\"",
+            "",
+            "a flood between hosts has one only in memory",
+        ),
+        (
+            "ping-pong\"\npayload = \"66 kB",
+            "\"floor-udp\", \"tcp\"",
+            "",
+            "the floor is one datagram, of at most 65507 B",
+        ),
+    ];
+    for (workload, stacks, floor, said) in cases {
+        let text = suite(&format!(
+            "workload = \"{workload}\"\nwait = \"block\"\nplacement = \"host\"\nstacks = [{stacks}]"
+        ));
+        let mut catalog = Catalog::builtin();
+        catalog.add_suite("mine", "mine.toml", &text);
+        let plan = plan(&catalog, &request, &with_shared_memory(), &facts()).unwrap();
+        let told = plan.warnings.join(" ");
+        assert_eq!(floor_across(&plan), floor, "{told}");
+        assert!(
+            told.contains(said) && told.contains("no × floor") != said.is_empty(),
+            "{told}"
+        );
+    }
 }
 
 /// The text of a testbed that comes with Dyno.

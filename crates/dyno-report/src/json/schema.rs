@@ -7,7 +7,9 @@ use crate::summary::{QUANTILES, Spread};
 use dyno_model::factors::{self, Factor, Of};
 use dyno_model::figure::Group;
 use dyno_model::probe::ProbeKind;
-use dyno_model::{Access, Arrivals, Metric, Placement, Start, TrialFigure, Wait, WorkloadKind};
+use dyno_model::{
+    Access, Arrivals, Metric, Pacing, Placement, Start, TrialFigure, Wait, WorkloadKind,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -137,6 +139,7 @@ daemon_cpus: Where the stack's daemons run; absent: wherever the kernel puts the
 echo_poll_ns: How long the echo sleeps after each answer. Absent where it does not.
 sink_pause_ns: How long the sink sleeps after each message. Absent where it does not.
 sink_cycle_ns: How often the sink looks and takes all that is there. Absent where it does so at all times.
+pacer: How senders wait until a message is due. Absent where they spin.
 on_host: The number of the testbed's host on which the participants are that share one, counted from 1. Absent where it is the first.
 start: What participants are started as, where their start is measured. Absent elsewhere.
 reboot: Whether the testbed's virtual machines are booted before each trial. Absent where they are not.
@@ -151,6 +154,7 @@ fn column(name: &str, of: &Of) -> Value {
         "placement" => words(Placement::ALL.iter().map(|p| p.as_str())),
         "arrivals" => words(Arrivals::ALL.iter().map(|a| a.as_str())),
         "start" => words(Start::ALL.iter().map(|s| s.as_str())),
+        "pacer" => words([Pacing::Sleep.as_str()].into_iter()),
         _ => match of {
             Of::Text(_) => json_schema!({"type": "string"}),
             Of::Count(_) | Of::Detail(_) => json_schema!({"type": "integer", "minimum": 0}),

@@ -1,6 +1,10 @@
 //! What became of an offered load stands in the table.
 
-use crate::common::{cameras, summary};
+use crate::common::{Builder, cameras, summary};
+use dyno_model::factor::Arrivals;
+use dyno_model::plan::TableKind;
+use dyno_model::record::Run;
+use dyno_model::{Metric, Pacing, RateHz, Workload};
 use dyno_report::{Format, LoadOutcome, RenderOptions, render};
 
 fn show(format: Format) -> String {
@@ -77,4 +81,76 @@ fn rows_of_different_machines_are_told_apart_and_not_ordered_by_speed() {
         let wanted = if i % 2 == 0 { "zz-slow" } else { "aa-fast" };
         assert_eq!(e["machine"], wanted);
     }
+}
+
+/// Streams of 1 kHz, each with the p50 of service, lateness and send call in microseconds, and how its sender waits.
+fn late(rows: &[(&str, f64, f64, f64, Pacing)]) -> Run {
+    let mut b = Builder::new("late", "Late", TableKind::Stacks);
+    for (stack, service, late, send, pacer) in rows {
+        let id = b.experiment(stack, |e| {
+            e.workload = Workload::Stream {
+                rate: RateHz::new(1_000.0).unwrap(),
+                arrivals: Arrivals::Fixed,
+            };
+            e.pacer = *pacer;
+        });
+        let of = |metric, us: f64| (metric, 1e3 * us, 2_000, 0);
+        b.trials(
+            id,
+            &[
+                of(Metric::Response, service + late),
+                of(Metric::Service, *service),
+                of(Metric::Lateness, *late),
+                of(Metric::Send, *send),
+            ],
+        );
+    }
+    b.run
+}
+
+fn headlines(run: &Run) -> Vec<Metric> {
+    let all = summary(run).experiments;
+    all.iter().map(|e| e.headline()).collect()
+}
+
+/// The rows that a remark with these words names.
+fn named(run: &Run, words: &str) -> String {
+    let text = render(&summary(run), Format::Table, &RenderOptions::default());
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, rows) = flat.split_once(words).expect(&text);
+    let (rows, _) = rows.split_once(" · ").unwrap_or((rows, ""));
+    rows.to_owned()
+}
+
+#[test]
+fn rows_whose_response_time_is_mostly_the_senders_own_lateness_are_named() {
+    let run = late(&[
+        ("on-time", 20.0, 1.0, 2.0, Pacing::Spin),
+        ("woken-late", 20.0, 60.0, 2.0, Pacing::Spin),
+        ("very-late", 20.0, 150.0, 2.0, Pacing::Spin),
+        // Its sends take most of the period: it is late for the stack's sake.
+        ("slow-sends", 20.0, 60.0, 400.0, Pacing::Spin),
+    ]);
+    assert_eq!(headlines(&run), [Metric::Response; 4]);
+    let rows = named(
+        &run,
+        "at least half of the p50; the service time leaves it out: ",
+    );
+    for name in ["woken-late (p50 ", "very-late (p50 "] {
+        assert!(rows.contains(name), "{rows}");
+    }
+    for name in ["on-time (p50 ", "slow-sends (p50 "] {
+        assert!(!rows.contains(name), "{rows}");
+    }
+}
+
+#[test]
+fn a_sleeping_pacer_keeps_the_headline_and_is_named() {
+    let run = late(&[
+        ("udp", 20.0, 60.0, 2.0, Pacing::Sleep),
+        ("tcp", 25.0, 1.0, 2.0, Pacing::Spin),
+    ]);
+    assert_eq!(headlines(&run), [Metric::Response; 2]);
+    let rows = named(&run, "the service time leaves them out: ");
+    assert!(rows.contains("udp") && !rows.contains("tcp ("), "{rows}");
 }

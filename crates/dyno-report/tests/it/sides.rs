@@ -61,6 +61,30 @@ fn trials_that_the_host_disturbed_make_no_ratio_on_either_side() {
 }
 
 #[test]
+fn a_floor_that_lost_messages_makes_no_ratio() {
+    for is_disturbed in [false, true] {
+        let mut b = builder();
+        let (floor, pipe) = beside(&mut b, 3.0);
+        if is_disturbed {
+            disturb(&mut b, floor, 1);
+        }
+        b.records(floor).next().unwrap().counts.lost = 1;
+        let s = summary(&b.build());
+        assert_eq!(why(&s, pipe), (false, Some(NoRatio::FloorLossy)));
+        let text = table(&s);
+        assert!(
+            text.contains("where the floor lost messages: pipe"),
+            "{text}"
+        );
+    }
+    // What the stack itself loses makes its ratio worse.
+    let mut b = builder();
+    let (_, pipe) = beside(&mut b, 3.0);
+    b.records(pipe).for_each(|t| t.counts.lost = 1);
+    assert_eq!(why(&summary(&b.build()), pipe), (true, None));
+}
+
+#[test]
 fn a_leg_alone_is_marked_and_stands_beside_its_chain_only_under_the_same_conditions() {
     let measure = |wait| {
         let mut b = Builder::new("paths", "", "s-core");

@@ -377,3 +377,45 @@ fn all_messages_of_a_counted_warm_up_share_the_cost() {
         std::fs::remove_dir_all(place.path("out")).unwrap();
     }
 }
+
+#[test]
+fn a_pacer_that_only_sleeps_is_a_row_of_its_own() {
+    let place = Place::new();
+    let one = |pacer: &str| {
+        format!(
+            "[[experiment]]\nname = \"{pacer}\"\nworkload = \"stream\"\nstacks = [\"udp\"]\nrate = \"500 Hz\"\npacer = \"{pacer}\"\n"
+        )
+    };
+    let suite = format!(
+        "title = \"pacers\"\n[defaults]\nwait = \"block\"\ntrials = 2\nwarmup = \"20 ms\"\nwindow = \"300 ms\"\n{}{}",
+        one("spin"),
+        one("sleep")
+    );
+    place.suite("pacers", &suite);
+    let shown = place.measure("pacers", &[]);
+    let row = |name: &str| {
+        let of = |e: &&Value| e["experiment"] == name && e["stack"] == "udp";
+        experiments(&shown).iter().find(of).unwrap()
+    };
+    let (spin, sleep) = (row("spin"), row("sleep"));
+    assert_lossless(sleep);
+    assert_eq!(
+        [&spin["headline"], &sleep["headline"]],
+        ["response_ns", "response_ns"]
+    );
+    assert_eq!(
+        (spin.get("pacer"), &sleep["pacer"]),
+        (None, &"sleep".into())
+    );
+    // It sleeps, and burns no time.
+    let pacing = |e: &Value| e["cost"]["pacing_ns"]["median"].as_f64().unwrap();
+    assert!(pacing(sleep) < pacing(spin), "{sleep:#} {spin:#}");
+    // Each has its floor, which waits in the same way.
+    let floors = experiments(&shown).iter().filter(|e| e["is_floor"] == true);
+    assert_eq!(floors.filter(|e| e["pacer"] == "sleep").count(), 1);
+    place
+        .run(&["show", "out"])
+        .with_code(0)
+        .says("pacer sleep")
+        .says("the sender slept");
+}

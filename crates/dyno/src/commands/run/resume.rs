@@ -9,8 +9,9 @@ use crate::exit::{Code, Failure, Result};
 use crate::files;
 use crate::progress::{Progress, counted, minutes};
 use crate::terminal;
+use dyno_measure::host;
 use dyno_model::plan::More;
-use dyno_model::record::Run;
+use dyno_model::record::{Environment, Run};
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_runner::AgentCommand;
 use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
@@ -119,7 +120,8 @@ pub(super) fn wanted(plan: &Plan, own: &FileArgs, agent: &AgentCommand) -> Resul
     Ok(trust::wanted(plan, &files::catalog(own)?, &adapters))
 }
 
-/// A run has one machine: what another one measures would be left out by whoever reads it.
+/// A run has one machine, and one timer slack: what another one measures would be left out by whoever reads it, and trials with
+/// another slack wait for another time.
 fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
     let own = rustix::system::uname();
     let own = own.nodename().to_string_lossy();
@@ -130,7 +132,7 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
         .filter(|host| !host.is_empty())
         .collect();
     if hosts.is_empty() || hosts.contains(&&*own) {
-        return Ok(());
+        return same_timer_slack(directory, &run.manifest.environment);
     }
     Err(Failure::message(
         Code::Usage,
@@ -140,6 +142,23 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
              a run with --shard and merge its parts",
             directory.display(),
             hosts[0]
+        ),
+    ))
+}
+
+fn same_timer_slack(directory: &Path, stored: &Environment) -> Result<()> {
+    let own = host::granted_timer_slack();
+    if stored.timer_slack == own {
+        return Ok(());
+    }
+    let own = own.map_or_else(|| "an unknown one".into(), |slack| slack.to_string());
+    Err(Failure::message(
+        Code::Usage,
+        format!(
+            "the run in {} was measured with another timer slack ({}) than participants have here ({own}), so its sleeps took \
+             another time; measure a new run with `dyno run`",
+            directory.display(),
+            stored.timer_slack_text()
         ),
     ))
 }
