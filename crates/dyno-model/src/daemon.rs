@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// One process that the runner starts before the participants of each trial and ends after them.
 ///
@@ -79,51 +78,21 @@ pub enum Ready {
     Connect(String),
 }
 
-/// The signal that asks a daemon to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum StopSignal {
-    /// SIGTERM
-    #[default]
-    #[serde(rename = "SIGTERM")]
-    Term,
-    /// SIGINT
-    #[serde(rename = "SIGINT")]
-    Int,
-    /// SIGHUP
-    #[serde(rename = "SIGHUP")]
-    Hup,
-    /// SIGQUIT
-    #[serde(rename = "SIGQUIT")]
-    Quit,
-    /// SIGKILL
-    #[serde(rename = "SIGKILL")]
-    Kill,
-}
-
-impl StopSignal {
-    /// Every signal that can be named.
-    pub const ALL: &'static [StopSignal] = &[
-        StopSignal::Term,
-        StopSignal::Int,
-        StopSignal::Hup,
-        StopSignal::Quit,
-        StopSignal::Kill,
-    ];
-    /// The text form.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            StopSignal::Term => "SIGTERM",
-            StopSignal::Int => "SIGINT",
-            StopSignal::Hup => "SIGHUP",
-            StopSignal::Quit => "SIGQUIT",
-            StopSignal::Kill => "SIGKILL",
-        }
-    }
-}
-
-impl fmt::Display for StopSignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+choice! {
+    /// The signal that asks a daemon to end.
+    #[derive(Default)]
+    StopSignal, "signal" {
+        /// SIGTERM
+        #[default]
+        Term = "SIGTERM",
+        /// SIGINT
+        Int = "SIGINT",
+        /// SIGHUP
+        Hup = "SIGHUP",
+        /// SIGQUIT
+        Quit = "SIGQUIT",
+        /// SIGKILL
+        Kill = "SIGKILL",
     }
 }
 

@@ -1,10 +1,9 @@
 //! What a probe measures: the ground that stacks stand on. A probe has no channel and no stack; each kind has its
 //! own few options, declared here once for whoever plans, runs and shows them.
 
-use crate::unit::{Nanos, UnitError};
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 /// The stack that probes run on, and nothing else does: no stack at all.
 pub const GROUND: &str = "ground";
@@ -12,45 +11,6 @@ pub const GROUND: &str = "ground";
 /// The shortest period of a timer that is measured: a sleep, a wake-up and a record take several microseconds, and a
 /// thread that is never done before its next due time measures its own backlog.
 pub const SHORTEST_PERIOD: Nanos = Nanos::from_micros(10);
-
-/// A choice by name: each variant with its name in files, and what it is.
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
-        }
-
-        impl $name {
-            /// Every choice, the default first.
-            pub const ALL: &'static [$name] = &[$($name::$variant),+];
-            /// The name in files.
-            pub const fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $text),+ }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnitError;
-            fn from_str(text: &str) -> Result<Self, UnitError> {
-                let found = $name::ALL.iter().copied().find(|c| c.as_str() == text);
-                found.ok_or_else(|| UnitError {
-                    what: $what,
-                    found: text.to_owned(),
-                    reason: "there is none of that name".into(),
-                    example: concat!($("`", $text, "` "),+),
-                })
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-    };
-}
 
 choice! {
     /// The system call that is timed.

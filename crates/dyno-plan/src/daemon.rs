@@ -117,7 +117,7 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
 
 fn stop(node: &Node, problems: &mut Problems) -> Option<StopSignal> {
     let text = node.text("`stop`", problems)?;
-    let found = StopSignal::ALL.iter().find(|s| s.as_str() == text);
+    let found: Option<StopSignal> = text.parse().ok();
     if found.is_none() {
         Problem::at(&node.at, format!("`stop` cannot be {text:?}"))
             .label("no such signal")
@@ -128,7 +128,7 @@ fn stop(node: &Node, problems: &mut Problems) -> Option<StopSignal> {
             ))
             .note(problems);
     }
-    found.copied()
+    found
 }
 
 /// Reads texts, checks their placeholders, and notes the options that they name.

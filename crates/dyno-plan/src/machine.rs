@@ -147,15 +147,15 @@ pub(crate) fn place(testbed: &Testbed, built_in: &mut Settings) {
 
 fn accelerator(node: &Node, problems: &mut Problems) -> Option<Accelerator> {
     let text = node.text("`accelerator`", problems)?;
-    let found = Accelerator::ALL.iter().find(|(name, _)| *name == text);
+    let found: Option<Accelerator> = text.parse().ok();
     if found.is_none() {
-        let names = Accelerator::ALL.map(|(name, _)| name);
+        let names = Accelerator::ALL.iter().map(|a| a.as_str());
         Problem::at(&node.at, format!("there is no accelerator {text:?}"))
             .label("unknown")
             .help(suggest::instead(text, "accelerators", names))
             .note(problems);
     }
-    found.map(|(_, accelerator)| *accelerator)
+    found
 }
 
 fn pinned(node: &Node, problems: &mut Problems) -> Option<Vec<u32>> {

@@ -153,10 +153,10 @@ fn timeouts(node: &Node, problems: &mut Problems) -> Vec<Timeout> {
     let Some(table) = node.table("`timeouts`", problems) else {
         return Vec::new();
     };
-    let names = TimeoutBy::ALL.map(TimeoutBy::as_str);
+    let names: Vec<&str> = TimeoutBy::ALL.iter().map(|by| by.as_str()).collect();
     table.refuse_unknown("`timeouts`", &names, problems);
     let mut all = Vec::new();
-    for by in TimeoutBy::ALL {
+    for &by in TimeoutBy::ALL {
         let subject = format!("`timeouts.{}`", by.as_str());
         let of = table.get(by.as_str());
         let of = of.and_then(|n| n.table(&subject, problems));
