@@ -61,8 +61,7 @@ impl Adapter for Faulty {
                     .into(),
             capabilities,
             options: specs,
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 
@@ -73,12 +72,14 @@ impl Adapter for Faulty {
             .inner
             .iter()
             .find(|a| a.describe().name == name)
-            .ok_or_else(|| Error::Option {
-                name: "inner".into(),
-                message: format!(
-                    "{name:?} is not an adapter to wrap; write one of {}",
-                    self.names().join(", ")
-                ),
+            .ok_or_else(|| {
+                Error::option(
+                    "inner",
+                    format!(
+                        "{name:?} is not an adapter to wrap; write one of {}",
+                        self.names().join(", ")
+                    ),
+                )
             })?;
         let mut context = context.clone();
         context.options.retain(|name, _| !options::is_own(name));
@@ -189,12 +190,11 @@ impl Node for FaultyNode {
     ) -> Result<Box<dyn Subscription>> {
         self.traps.spring(Place::Subscribe, Some(Side::Receiver))?;
         if self.traps.has(Place::Take, Trap::is_error) {
-            return Err(Error::Option {
-                name: "error_in".into(),
-                message: "a callback cannot return an error; write \"subscribe\", or use the wait \
-                          strategy spin or block"
-                    .into(),
-            });
+            return Err(Error::option(
+                "error_in",
+                "a callback cannot return an error; write \"subscribe\", or use the wait \
+                          strategy spin or block",
+            ));
         }
         let traps = self.traps.clone();
         let mut hearing = Hearing::new(&self.faults);
