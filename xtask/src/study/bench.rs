@@ -29,19 +29,17 @@ impl Place {
         let target = crate::metadata::load()?.target_directory;
         let dir = target.join("study").join(name);
         if dir.exists() {
-            std::fs::remove_dir_all(&dir)
-                .map_err(|e| format!("cannot clear {}: {e}", dir.display()))?;
+            files::remove_folder(&dir)?;
         }
         for part in ["suites", "stacks", "testbeds"] {
-            std::fs::create_dir_all(dir.join(part))
-                .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+            files::make_folder(dir.join(part))?;
         }
         Ok(Place { dir })
     }
 
     pub(super) fn file(&self, name: &str, text: &str) -> Result<(), String> {
         let path = self.dir.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+        files::write(&path, text)
     }
 
     /// Runs `dyno` of the release build in this place and returns what it printed.

@@ -95,8 +95,7 @@ fn firsts(run: &Path, id: u64) -> Result<Vec<First>, String> {
         if !name.starts_with(&format!("e{id:04}-")) {
             continue;
         }
-        let text = fs::read_to_string(&path)
-            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let text = files::read(&path)?;
         all.extend(first(&text));
     }
     Ok(all)

@@ -46,7 +46,7 @@ pub(super) fn study(from: &Path, trials: usize, times: u32) -> Outcome {
 fn repeat(from: &Path, to: &Path, trials: usize) -> Result<usize, String> {
     let mut manifest = read(&from.join("run.json"))?;
     let dir = to.join("trials");
-    fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+    files::make_folder(&dir)?;
     let experiments = manifest["plan"]["experiments"].as_array_mut();
     let experiments = experiments.ok_or("the run's plan has no experiments")?;
     for e in experiments.iter_mut() {
@@ -90,7 +90,7 @@ fn read(path: &Path) -> Result<Value, String> {
 }
 
 fn write(path: &Path, value: &Value) -> Outcome {
-    fs::write(path, value.to_string()).map_err(|e| format!("cannot write {}: {e}", path.display()))
+    files::write(path, value.to_string())
 }
 
 /// Runs `dyno` and prints how long it took and how much memory it had at most.
