@@ -344,6 +344,17 @@ pub(crate) enum FormatArg {
     Csv,
 }
 
+impl From<FormatArg> for dyno_report::Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Table => dyno_report::Format::Table,
+            FormatArg::Markdown => dyno_report::Format::Markdown,
+            FormatArg::Json => dyno_report::Format::Json,
+            FormatArg::Csv => dyno_report::Format::Csv,
+        }
+    }
+}
+
 /// `dyno watch`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\

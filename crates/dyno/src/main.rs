@@ -3,13 +3,15 @@
 #![warn(clippy::too_many_lines)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[macro_use]
+mod exit;
+
 #[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
 mod absent;
 mod agents;
 mod built;
 mod cli;
 mod commands;
-mod exit;
 mod files;
 mod host;
 mod interrupt;

@@ -4,7 +4,7 @@
 //!
 //! Not to be mistaken for the stream between runner and agents, which is `dyno-agent`'s.
 
-use crate::exit::{Code, Failure, Result};
+use crate::exit::{Code, Result};
 use dyno_report::{clean, is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,10 +58,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
     let text = printable(text, has_stdout());
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::message(
-            Code::Error,
-            format!("cannot write to standard output: {e}"),
-        )),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(failure!(Error, "cannot write to standard output: {e}"))
+        }
         _ => Ok(()),
     }
 }

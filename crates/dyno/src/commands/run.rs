@@ -24,7 +24,6 @@ use dyno_judge::CompareOptions;
 use dyno_model::Request;
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
-use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunOptions};
 use dyno_store::RunWriter;
 use std::path::Path;
@@ -218,15 +217,10 @@ fn finish(
 
 /// What `--against` was for; for people only, since programs ask `dyno compare`.
 fn compare(run: &Run, format: FormatArg) -> Result<()> {
-    let format = match format {
-        FormatArg::Table => Format::Table,
-        FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json | FormatArg::Csv => return Ok(()),
-    };
-    if run.manifest.plan.against.is_none() {
+    if matches!(format, FormatArg::Json | FormatArg::Csv) || run.manifest.plan.against.is_none() {
         return Ok(());
     }
     let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
-    terminal::print("\n")?;
-    terminal::print(&comparison.render(format, &render_options()))
+    let text = comparison.render(format.into(), &render_options());
+    terminal::print(&format!("\n{text}"))
 }

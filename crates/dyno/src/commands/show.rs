@@ -30,8 +30,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         Some(format) => Some((format, format.target(args.out.as_deref())?)),
         None => None,
     };
-    let directory = dyno_store::locate(&args.run, Path::new(dyno_store::DEFAULT_RUNS_DIR))
-        .map_err(Failure::with(Code::Store))?;
+    let directory = judged::located(&args.run)?;
     let whole = match folder {
         Some((format, target)) => {
             let (run, mut whole) =
@@ -44,25 +43,18 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
             whole
         }
         None => {
-            let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
-            let mut options = match out {
+            let out = args.out.as_deref();
+            let mut options = match output::named(out) {
                 Some(_) => RenderOptions::default(),
                 None => render_options(),
             };
             asked(args, &mut options);
             let (text, whole) = text(&directory, args.format, &options)?;
-            match out {
-                Some(path) => output::write_file(path, text.as_bytes())?,
-                None => terminal::print(&text)?,
-            }
+            output::put(out, &text)?;
             whole
         }
     };
-    Ok(match whole {
-        true => Code::Success,
-        false => Code::Store,
-    }
-    .into())
+    Ok(judged::completeness(whole).into())
 }
 
 /// A run in a format that is one text, and whether all of the run could be read. The text of a large run is kept beside
@@ -172,12 +164,10 @@ fn show_output(args: &ShowArgs) -> Result {
         ShowFormat::Json => Format::Json,
         ShowFormat::Csv => Format::Csv,
         _ => {
-            return Err(Failure::message(
-                Code::Usage,
-                format!(
-                    "{} is the output of another tool, which Dyno cannot export: --format takes table, markdown, json or csv here",
-                    args.run.display()
-                ),
+            return Err(failure!(
+                Usage,
+                "{} is the output of another tool, which Dyno cannot export: --format takes table, markdown, json or csv here",
+                args.run.display()
             ));
         }
     };
@@ -187,23 +177,20 @@ fn show_output(args: &ShowArgs) -> Result {
         ("--notes", args.notes.is_some()),
     ];
     if let Some((flag, _)) = of_runs.iter().find(|(_, given)| *given) {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} is the output of another tool, and {flag} applies only to runs: leave {flag} out",
-                args.run.display()
-            ),
+        return Err(failure!(
+            Usage,
+            "{} is the output of another tool, and {flag} applies only to runs: leave {flag} out",
+            args.run.display()
         ));
     }
     let statements = imported::read(&args.run, args.output.tool)?;
     let sheet = ImportSheet::new(&statements);
-    match args.out.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => {
-            let text = sheet.render(format, &RenderOptions::default());
-            output::write_file(path, text.as_bytes())?;
-        }
-        None => terminal::print(&sheet.render(format, &render_options()))?,
-    }
+    let out = args.out.as_deref();
+    let options = match output::named(out) {
+        Some(_) => RenderOptions::default(),
+        None => render_options(),
+    };
+    output::put(out, &sheet.render(format, &options))?;
     Ok(Code::Success.into())
 }
 
@@ -230,12 +217,7 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
     if format == FormatArg::Json {
         summary.capacity = search::of(run)?.map(|found| found.document());
     }
-    let format = match format {
-        FormatArg::Table => Format::Table,
-        FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json => Format::Json,
-        FormatArg::Csv => Format::Csv,
-    };
+    let format = format.into();
     let options = render_options();
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);

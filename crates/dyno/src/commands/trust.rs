@@ -237,12 +237,10 @@ pub(super) fn permit(
         }
     }
     if !terminal::can_ask() {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "nothing was run, because Dyno needs a terminal to ask you; if you trust the author of the run: {}",
-                trusting()
-            ),
+        return Err(failure!(
+            Usage,
+            "nothing was run, because Dyno needs a terminal to ask you; if you trust the author of the run: {}",
+            trusting()
         ));
     }
     match terminal::ask("Do you trust its author?", interrupt) {

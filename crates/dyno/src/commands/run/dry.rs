@@ -1,6 +1,6 @@
 //! `dyno run --dry-run`: the plan for people.
 
-use crate::exit::{Code, Failure, Result};
+use crate::exit::Result;
 use crate::progress::{counted, minutes};
 use dyno_model::plan::Refusal;
 use dyno_model::{Experiment, Nanos, Plan};
@@ -26,14 +26,12 @@ pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
     };
     if fit < least_trials {
         let least = Nanos(round.0.saturating_mul(least_trials));
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
+        return Err(failure!(
+            Usage,
+            "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
                  ask for {} or more, or for less to measure (--stack, --experiment, --set window='300 ms')",
-                minutes(round.into()),
-                minutes(least.into())
-            ),
+            minutes(round.into()),
+            minutes(least.into())
         ));
     }
     Ok(u32::try_from(fit)

@@ -2,6 +2,7 @@
 
 use super::dry;
 use crate::cli::{FileArgs, RunArgs};
+use crate::commands::judged::located;
 use crate::commands::new_run::unix_ms;
 use crate::commands::request::same_build;
 use crate::commands::trust;
@@ -13,8 +14,8 @@ use dyno_model::plan::More;
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_runner::AgentCommand;
-use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
-use std::path::{Path, PathBuf};
+use dyno_store::{Redo, RunWriter};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Opens the run directory to go on with, with what it holds; says how far that goes.
@@ -93,22 +94,16 @@ pub(super) fn describe(args: &RunArgs, directory: &Path, agent: &AgentCommand) -
     terminal::print(&format!("{}\n{plan}", stored_already(&run)))
 }
 
-fn located(directory: &Path) -> Result<PathBuf> {
-    dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR)).map_err(Failure::with(Code::Store))
-}
-
 /// A stored plan did not pass the reader of testbeds, and names and addresses of hosts become paths and words of commands.
 fn sound(plan: &Plan, directory: &Path) -> Result<()> {
     match dyno_plan::impossible(&plan.testbed) {
         None => Ok(()),
-        Some(host) => Err(Failure::message(
-            Code::Store,
-            format!(
-                "the plan in {} has the host {:?} at {:?}, which no testbed can have, so somebody has changed the plan; nothing was run",
-                directory.display(),
-                host.name,
-                host.address
-            ),
+        Some(host) => Err(failure!(
+            Store,
+            "the plan in {} has the host {:?} at {:?}, which no testbed can have, so somebody has changed the plan; nothing was run",
+            directory.display(),
+            host.name,
+            host.address
         )),
     }
 }
@@ -132,15 +127,13 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
     if hosts.is_empty() || hosts.contains(&&*own) {
         return Ok(());
     }
-    Err(Failure::message(
-        Code::Usage,
-        format!(
-            "the run in {} was measured on {}, and this is {own}: a run belongs to one machine; \
+    Err(failure!(
+        Usage,
+        "the run in {} was measured on {}, and this is {own}: a run belongs to one machine; \
              measure a run here with `dyno run` and compare the two with `dyno compare`, or divide \
              a run with --shard and merge its parts",
-            directory.display(),
-            hosts[0]
-        ),
+        directory.display(),
+        hosts[0]
     ))
 }
 
