@@ -113,21 +113,16 @@ fn union<'a>(all: impl Iterator<Item = &'a Capabilities> + Clone) -> Capabilitie
         limits.collect::<Option<Vec<T>>>()?.into_iter().max()
     }
     Capabilities {
-        loan: false,
         waits: filtered(Wait::ALL, |w| all.clone().any(|c| c.waits.contains(w))),
         reliable: any(|c| c.reliable),
         best_effort: any(|c| c.best_effort),
-        request_response: false,
         placements: filtered(Placement::ALL, |p| {
             all.clone().any(|c| c.placements.contains(p))
         }),
         max_message: most(all.clone().map(|c| c.max_message)),
-        fragments_above: None,
         max_receivers: most(all.clone().map(|c| c.max_receivers)),
         // Of some only: a stack that wraps such a one says so.
-        sends_later: false,
-        asks: false,
-        loopback: false,
+        ..Capabilities::default()
     }
 }
 

@@ -82,7 +82,7 @@ pub struct Precision {
 }
 
 /// Everything that a run does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// The suite's name.
     pub suite: String,

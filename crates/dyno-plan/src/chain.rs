@@ -136,22 +136,18 @@ fn read(
         description: description?.to_owned(),
         waits,
         options: Options::new(),
-        floor: false,
-        loopback: false,
         sends_later: parts.first().is_some_and(|part| part.sends_later),
-        asks: false,
-        channels: None,
         placements: vec![match chain.hosts() {
             1 => Placement::Process,
             _ => Placement::Host,
         }],
         daemons,
-        timeouts: Vec::new(),
         install: match table.get("install") {
             Some(_) => table.text("install", problems).map(str::to_owned),
             None => only(parts.iter().filter_map(|part| part.install.clone())),
         },
         chain: Some(chain),
+        ..Stack::default()
     })
 }
 

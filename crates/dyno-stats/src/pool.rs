@@ -28,6 +28,7 @@ struct Entry {
 }
 
 /// All blocks of several trials, ready for resampling.
+#[derive(Default)]
 pub(crate) struct Pool {
     /// Ascending by value; of one value, in the order of the blocks.
     entries: Vec<Entry>,
@@ -54,17 +55,8 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new<'a>(trials: impl IntoIterator<Item = &'a TrialSamples>) -> Self {
         let mut pool = Pool {
-            entries: Vec::new(),
-            values: Values::default(),
-            starts: Vec::new(),
-            counts: Counts::default(),
             stride: 1,
-            below: Vec::new(),
-            finite: Vec::new(),
-            infinite: Vec::new(),
-            n: Vec::new(),
-            average: 0.0,
-            trials: Vec::new(),
+            ..Pool::default()
         };
         let trials: Vec<&TrialSamples> = trials.into_iter().collect();
         pool.values = Values::of(&trials);

@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A named, ready configuration of an adapter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stack {
     /// Its name, the stem of its file.
     pub name: String,
