@@ -9,6 +9,8 @@ mod netlink;
 use crate::procfile;
 use dyno_model::cause::Residue;
 use dyno_model::{FullSocket, Nanos, NetworkCounter, NetworkState};
+pub use netlink::Queue;
+use netlink::Socket;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,23 +40,6 @@ const FILES: &[(NetworkCounter, &str, &str, &str)] = &[
     (NetworkCounter::TcpDrops, "netstat", "TcpExt", "TCPRcvQDrop"),
     (NetworkCounter::TcpDrops, "netstat", "TcpExt", "TCPOFODrop"),
 ];
-
-/// What waits in front of a device, and what was dropped there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Queue {
-    /// Frames that found no room.
-    pub dropped: u64,
-    /// Bytes that wait.
-    pub bytes: u64,
-}
-
-/// A UDP socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Socket {
-    port: u16,
-    receive_buffer: u64,
-    dropped: u64,
-}
 
 /// Counters since the network exists, and its state at an instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

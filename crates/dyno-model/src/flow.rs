@@ -4,7 +4,7 @@
 //! comparisons as every experiment has. What belongs together has the same [`Flow::group`], and one trial of the group
 //! is one trial of each of its flows.
 
-use crate::plan::ExperimentId;
+use crate::plan::number::ExperimentId;
 use crate::sizes::Sizes;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! What a run will do, fully resolved: nothing is left to decide after planning.
 
-mod experiment;
-mod number;
+pub(crate) mod experiment;
+pub(crate) mod number;
 mod refusal;
 mod stack;
 mod testbed;

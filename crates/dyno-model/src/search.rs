@@ -4,8 +4,9 @@
 //! search may try. Nothing about an experiment is decided after planning; the search only decides which of them get
 //! trials. See `docs/adr/0027-a-search-climbs-a-planned-ladder.md`.
 
-use crate::origin::Text;
-use crate::plan::{Experiment, ExperimentId};
+use crate::origin::text::Text;
+use crate::plan::experiment::Experiment;
+use crate::plan::number::ExperimentId;
 use crate::unit::{PayloadSize, RateHz};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};

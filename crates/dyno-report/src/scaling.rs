@@ -7,7 +7,7 @@
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
 use crate::summary::ScalingSummary;
-use dyno_model::{factors, Experiment, Metric, WorkloadKind};
+use dyno_model::{Experiment, Metric, WorkloadKind, factors};
 use dyno_stats::{Bootstrap, Fit, Latency, fit_line, trial_quantiles};
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@
 //! weights) and a short walk. Resamples differ little, so each search begins where the last one ended.
 
 use crate::cells::Counts;
-use crate::samples::TrialSamples;
+use crate::samples::{TrialSamples, reached_from};
 use crate::values::Values;
 use std::ops::Range;
 
@@ -287,12 +287,6 @@ impl Pool {
             })
             .map_or(f64::INFINITY, |at| self.value(at))
     }
-}
-
-/// The weight that must lie at or below quantile `q` of so much weight; more than nothing. What misses it
-/// by rounding alone has reached it: by far less than one sample of as many as a run has.
-pub(crate) fn reached_from(q: f64, all: f64) -> f64 {
-    (q * all * (1.0 - 1e-11)).clamp(f64::MIN_POSITIVE, all * (1.0 - 1e-11))
 }
 
 /// In several sums at once, which the processor adds up side by side.

@@ -1,9 +1,19 @@
 //! Finds the suites, stacks and testbeds: those built in, and the user's own.
 
-use crate::cli::FileArgs;
 use crate::exit::{self, Result};
+use clap::Args;
 use dyno_plan::Catalog;
 use std::path::{Path, PathBuf};
+
+/// Options of every command that reads suites, stacks and testbeds.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Dyno adds its files to the built-in ones; they
+    /// replace files with the same name. May be repeated; the variable `DYNO_FILES` names further folders, separated
+    /// by colons.
+    #[arg(long = "files", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
 
 /// The built-in files and those of every folder that the user names, in this order; later ones
 /// replace earlier ones of the same name.

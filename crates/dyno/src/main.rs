@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(Cli::command).complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => return terminal::usage(&e, commands::show::wants_colors(e.use_stderr())).into(),
+        Err(e) => return terminal::usage(&e, terminal::wants_colors(e.use_stderr())).into(),
     };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),

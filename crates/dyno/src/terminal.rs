@@ -5,11 +5,12 @@
 //! Not to be mistaken for the stream between runner and agents, which is `dyno-agent`'s.
 
 use crate::exit::{Code, Result};
-use dyno_report::{clean, is_hidden, printable};
+use dyno_report::{Columns, Notes, RenderOptions, clean, is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +52,51 @@ pub(crate) fn width() -> Option<usize> {
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|columns| *columns > 0)
+}
+
+/// How text for people is laid out on this standard output.
+pub(crate) fn render_options() -> RenderOptions {
+    let terminal = has_stdout().then(width);
+    options_of(terminal, |name| std::env::var_os(name))
+}
+
+/// `terminal`: `None` where the output is none, else its width as far as that is known. Colours are left
+/// out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
+/// terminal that is `dumb`.
+fn options_of(
+    terminal: Option<Option<usize>>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> RenderOptions {
+    let Some(width) = terminal else {
+        return RenderOptions::default();
+    };
+    let dumb = is_dumb(&variable);
+    RenderOptions {
+        width,
+        color: !dumb && !refuses_colors(&variable),
+        sparklines: !dumb,
+        columns: Columns::Brief,
+        notes: Notes::Short,
+    }
+}
+
+fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("TERM").is_some_and(|v| v == "dumb")
+}
+
+fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_some_and(|v| !v.is_empty())
+        || variable("CLICOLOR").is_some_and(|v| v == "0")
+}
+
+/// Whether the stream is a terminal that takes colours.
+pub(crate) fn wants_colors(of_stderr: bool) -> bool {
+    let variable = |name: &str| std::env::var_os(name);
+    let terminal = match of_stderr {
+        true => has_stderr(),
+        false => has_stdout(),
+    };
+    terminal && !is_dumb(variable) && !refuses_colors(variable)
 }
 
 /// Writes to standard output; colours stay on a terminal. A reader that has gone away (`dyno show | head`) is no error.
@@ -280,6 +326,47 @@ mod tests {
         assert_eq!(
             &inner[label.offset()..label.offset() + label.len()],
             "\"\u{fffd}[2J\u{fffd}é\""
+        );
+    }
+
+    fn options(terminal: Option<Option<usize>>, set: &[(&str, &str)]) -> RenderOptions {
+        options_of(terminal, |name| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn what_is_no_terminal_gets_plain_text_of_any_width() {
+        let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+        assert_eq!(plain, RenderOptions::default());
+    }
+
+    #[test]
+    fn a_terminal_gets_colours_bars_and_its_width() {
+        let full = RenderOptions {
+            width: Some(100),
+            color: true,
+            sparklines: true,
+            columns: Columns::Brief,
+            notes: Notes::Short,
+        };
+        assert_eq!(options(Some(Some(100)), &[]), full);
+        // An empty NO_COLOR asks for nothing.
+        let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
+        assert_eq!(options(Some(Some(100)), &set), full);
+    }
+
+    #[test]
+    fn colours_can_be_refused_and_a_dumb_terminal_has_neither_colours_nor_bars() {
+        for set in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
+            let shown = options(Some(Some(80)), &[set]);
+            assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
+        }
+        let dumb = options(Some(None), &[("TERM", "dumb")]);
+        assert_eq!(
+            (dumb.width, dumb.color, dumb.sparklines),
+            (None, false, false)
         );
     }
 }

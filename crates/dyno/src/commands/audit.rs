@@ -3,10 +3,10 @@
 mod measure;
 
 use crate::cli::{AuditArgs, AuditFormat};
-use crate::commands::show::render_options;
 use crate::commands::{imported, judged};
 use crate::exit::{Code, Failure, Result};
 use crate::output;
+use crate::terminal::render_options;
 use dyno_audit::import::Tool;
 use dyno_audit::{Audit, Options, Statements, Verdict};
 use dyno_report::SummaryOptions;

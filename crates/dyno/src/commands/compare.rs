@@ -3,8 +3,8 @@
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
 use crate::commands::judged::{conclude, read};
-use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
+use crate::terminal::render_options;
 use dyno_judge::{CompareOptions, Status};
 use std::path::Path;
 

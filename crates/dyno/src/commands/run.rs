@@ -10,7 +10,7 @@ use crate::cli::{ClockArg, FormatArg, Part, RunArgs};
 use crate::commands::new_run::{Planned, create, seed};
 use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
-use crate::commands::show::{print, render_options};
+use crate::commands::show::print;
 use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
@@ -18,6 +18,7 @@ use crate::host::{bare_machine, host_facts};
 use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::terminal::render_options;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::CompareOptions;

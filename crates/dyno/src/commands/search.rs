@@ -1,9 +1,9 @@
 //! `dyno run --search`: what guides the runner, and what is printed of it.
 
 use crate::cli::FormatArg;
-use crate::commands::show::render_options;
 use crate::exit::{self, Code, Failure, Result};
 use crate::terminal;
+use crate::terminal::render_options;
 use dyno_judge::{Capacities, CapacitySearch, End};
 use dyno_model::event::RunEvent;
 use dyno_model::record::Run;

@@ -12,7 +12,6 @@ use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions};
 use dyno_store::Shown;
-use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -46,7 +45,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
             let out = args.out.as_deref();
             let mut options = match output::named(out) {
                 Some(_) => RenderOptions::default(),
-                None => render_options(),
+                None => terminal::render_options(),
             };
             asked(args, &mut options);
             let (text, whole) = text(&directory, args.format, &options)?;
@@ -188,7 +187,7 @@ fn show_output(args: &ShowArgs) -> Result {
     let out = args.out.as_deref();
     let options = match output::named(out) {
         Some(_) => RenderOptions::default(),
-        None => render_options(),
+        None => terminal::render_options(),
     };
     output::put(out, &sheet.render(format, &options))?;
     Ok(Code::Success.into())
@@ -218,7 +217,7 @@ pub(crate) fn print(run: &Run, format: FormatArg) -> Result<()> {
         summary.capacity = search::of(run)?.map(|found| found.document());
     }
     let format = format.into();
-    let options = render_options();
+    let options = terminal::render_options();
     let answers = answers(run, &summary, format, &options);
     let table = dyno_report::render(&summary, format, &options);
     terminal::print(&format!("{answers}{table}"))
@@ -233,96 +232,5 @@ fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions
     match lines.is_empty() {
         true => lines,
         false => format!("{lines}\n"),
-    }
-}
-
-/// How text for people is laid out on this standard output.
-pub(crate) fn render_options() -> RenderOptions {
-    let terminal = terminal::has_stdout().then(terminal::width);
-    options_of(terminal, |name| std::env::var_os(name))
-}
-
-/// `terminal`: `None` where the output is none, else its width as far as that is known. Colours are left
-/// out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
-/// terminal that is `dumb`.
-fn options_of(
-    terminal: Option<Option<usize>>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> RenderOptions {
-    let Some(width) = terminal else {
-        return RenderOptions::default();
-    };
-    let dumb = is_dumb(&variable);
-    RenderOptions {
-        width,
-        color: !dumb && !refuses_colors(&variable),
-        sparklines: !dumb,
-        columns: Columns::Brief,
-        notes: Notes::Short,
-    }
-}
-
-fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable("TERM").is_some_and(|v| v == "dumb")
-}
-
-fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable("NO_COLOR").is_some_and(|v| !v.is_empty())
-        || variable("CLICOLOR").is_some_and(|v| v == "0")
-}
-
-/// Whether the stream is a terminal that takes colours.
-pub(crate) fn wants_colors(of_stderr: bool) -> bool {
-    let variable = |name: &str| std::env::var_os(name);
-    let terminal = match of_stderr {
-        true => terminal::has_stderr(),
-        false => terminal::has_stdout(),
-    };
-    terminal && !is_dumb(variable) && !refuses_colors(variable)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(terminal: Option<Option<usize>>, set: &[(&str, &str)]) -> RenderOptions {
-        options_of(terminal, |name| {
-            let found = set.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| OsString::from(value))
-        })
-    }
-
-    #[test]
-    fn what_is_no_terminal_gets_plain_text_of_any_width() {
-        let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
-        assert_eq!(plain, RenderOptions::default());
-    }
-
-    #[test]
-    fn a_terminal_gets_colours_bars_and_its_width() {
-        let full = RenderOptions {
-            width: Some(100),
-            color: true,
-            sparklines: true,
-            columns: Columns::Brief,
-            notes: Notes::Short,
-        };
-        assert_eq!(options(Some(Some(100)), &[]), full);
-        // An empty NO_COLOR asks for nothing.
-        let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
-        assert_eq!(options(Some(Some(100)), &set), full);
-    }
-
-    #[test]
-    fn colours_can_be_refused_and_a_dumb_terminal_has_neither_colours_nor_bars() {
-        for set in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
-            let shown = options(Some(Some(80)), &[set]);
-            assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
-        }
-        let dumb = options(Some(None), &[("TERM", "dumb")]);
-        assert_eq!(
-            (dumb.width, dumb.color, dumb.sparklines),
-            (None, false, false)
-        );
     }
 }

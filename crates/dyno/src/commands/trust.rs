@@ -1,8 +1,9 @@
 //! Whether a stored run may have this machine do what it names: its texts and its plan are a stranger's until somebody says
 //! otherwise. What stands in a suite, stack or testbed of this Dyno or of the user's own folders needs no question.
 
-use crate::cli::{FileArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::exit::{Code, Failure, Result};
+use crate::files::FileArgs;
 use crate::progress::counted;
 use crate::terminal::{self, Answer};
 use dyno_model::adapter::{AdapterDescription, Options};

@@ -1,13 +1,13 @@
 //! `dyno run --resume`: the rest of a run that is stored in part.
 
 use super::dry;
-use crate::cli::{FileArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::commands::judged::located;
 use crate::commands::new_run::unix_ms;
 use crate::commands::request::same_build;
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
-use crate::files;
+use crate::files::{self, FileArgs};
 use crate::progress::{Progress, counted, minutes};
 use crate::terminal;
 use dyno_model::plan::More;
