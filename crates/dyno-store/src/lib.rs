@@ -40,6 +40,6 @@ pub use reader::{
     told,
 };
 pub use shown::{KEPT_FROM, Shown};
-pub use tally::{Count, Tally};
+pub use tally::{Count, Stamp, Tally};
 pub use trial::Problem;
 pub use writer::{Redo, RunWriter};

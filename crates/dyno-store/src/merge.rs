@@ -13,6 +13,7 @@ use crate::trial::{Problem, Unusable};
 use crate::writer::{Layout, readable};
 use dyno_model::plan::{ExperimentId, Plan, TrialId};
 use dyno_model::record::{FORMAT, RunManifest};
+use dyno_model::unit::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
@@ -70,10 +71,10 @@ pub enum MergeError {
 }
 
 fn without_trials(experiments: usize) -> String {
-    match experiments {
-        1 => "1 experiment without trials".into(),
-        n => format!("{n} experiments without trials"),
-    }
+    format!(
+        "{} without trials",
+        counted(experiments as u64, "experiment")
+    )
 }
 
 /// How to merge.

@@ -3,8 +3,8 @@
 use crate::cli::MergeArgs;
 use crate::commands::judged::{completeness, located};
 use crate::exit::{Code, Failure, Result};
-use crate::progress::counted;
 use crate::terminal;
+use dyno_model::unit::counted;
 use dyno_store::MergeOptions;
 
 /// Merges run directories into a new one and says what came of it.

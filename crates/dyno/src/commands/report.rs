@@ -7,9 +7,10 @@ use crate::commands::judged::completeness;
 use crate::commands::new_run::unix_ms;
 use crate::exit::{self, Code, Failure, Result};
 use crate::output;
-use crate::progress::{Patience, counted};
+use crate::progress::Patience;
 use crate::terminal;
 use dyno_judge::{CheckOptions, CheckReport, Limits};
+use dyno_model::unit::counted;
 use dyno_page::{Document, Options, Source, Step};
 use dyno_store::{DEFAULT_RUNS_DIR, ReadRun, RunFollower, StoreError};
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ fn source((read, check): (&Read, Option<CheckReport>)) -> Source<'_> {
 
 /// `report.html: 1.92 MB, 1 run, 48 experiments`.
 fn said(path: &Path, bytes: usize, document: &Document) -> String {
-    let experiments = document.runs.iter().map(|r| r.details.len()).sum();
+    let experiments: usize = document.runs.iter().map(|r| r.details.len()).sum();
     format!(
         "{}: {}, {}, {}",
         path.display(),

@@ -4,11 +4,11 @@
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure, Result};
 use crate::files::FileArgs;
-use crate::progress::counted;
 use crate::terminal::{self, Answer};
 use dyno_model::adapter::{AdapterDescription, Options};
 use dyno_model::daemon::{Daemon, Ready, StopSignal};
 use dyno_model::plan::{Host, Reach};
+use dyno_model::unit::counted;
 use dyno_model::{Against, Plan, Stack, Testbed};
 use dyno_plan::Catalog;
 use std::net::IpAddr;

@@ -1,8 +1,9 @@
 //! `dyno run --dry-run`: the plan for people.
 
 use crate::exit::Result;
-use crate::progress::{counted, minutes};
+use crate::progress::minutes;
 use dyno_model::plan::Refusal;
+use dyno_model::unit::counted;
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_report::{LEAST_TRIALS, clean};
 
