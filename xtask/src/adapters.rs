@@ -2,7 +2,7 @@
 //! Rust, with cargo, and puts its library into `adapters` in cargo's target directory, where Dyno finds it.
 
 use crate::manifest::{self, Language, Manifest};
-use crate::{Outcome, packages, steps, vsomeip};
+use crate::{Outcome, files, packages, steps, vsomeip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,7 +135,7 @@ fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
         false => target.join("adapters"),
     };
     let work = out.join("build").join(name);
-    fs::create_dir_all(&work).map_err(|e| format!("cannot create {}: {e}", work.display()))?;
+    files::make_folder(&work)?;
     let mut settings = vec![
         "-DCMAKE_BUILD_TYPE=Release".to_owned(),
         format!("-DDYNO_SANITIZE={}", if sanitize { "ON" } else { "OFF" }),
@@ -166,22 +166,8 @@ fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
 fn build_in_rust(name: &str, target: &Path) -> Outcome {
     println!("── adapter {name}, in Rust");
     let package = format!("dyno-adapter-{name}");
-    let status = Command::new("cargo")
-        .args([
-            "build",
-            "--release",
-            "--locked",
-            "--lib",
-            "--package",
-            &package,
-        ])
-        .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
-    if !status.success() {
-        return Err(format!(
-            "cargo build --package {package} failed ({status}); see above"
-        ));
-    }
+    let build = ["build", "--release", "--locked", "--lib", "--package"];
+    steps::done(Command::new("cargo").args(build).arg(package))?;
     place_rust(name, &target.join("release"), &target.join("adapters"))?;
     // A debug build beside the program would go before it.
     let old = target.join(format!("debug/adapters/libdyno_{name}.so"));
@@ -204,7 +190,7 @@ pub(crate) fn place_debug(target: &Path) -> Outcome {
 }
 
 fn place_rust(name: &str, from: &Path, to: &Path) -> Outcome {
-    fs::create_dir_all(to).map_err(|e| format!("cannot create {}: {e}", to.display()))?;
+    files::make_folder(to)?;
     let built = from.join(format!("libdyno_adapter_{name}.so"));
     place(&built, &to.join(format!("libdyno_{name}.so")))
 }

@@ -3,9 +3,8 @@
 
 use crate::metadata::Metadata;
 use crate::steps::{self, Step};
-use crate::{Outcome, packages};
+use crate::{Outcome, files, packages};
 use serde_json::Value;
-use std::fs;
 
 const USAGE: &str = "\
 usage: cargo xtask arm64
@@ -64,11 +63,7 @@ pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
     }
     packages::install(PACKAGES.iter().copied())?;
     let place = metadata.target_directory.join("arm64-run");
-    let again = match fs::remove_dir_all(&place) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-        _ => fs::create_dir_all(&place),
-    };
-    again.map_err(|e| format!("cannot empty {}: {e}", place.display()))?;
+    files::empty(&place)?;
     let program = metadata
         .target_directory
         .join(TARGET)
@@ -78,13 +73,11 @@ pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
     steps::run(&[
         Step::new(
             "Rust's library for arm64",
-            "rustup",
-            &["target", "add", TARGET],
+            &format!("rustup target add {TARGET}"),
         ),
         Step::new(
             "dyno for arm64",
-            "cargo",
-            &["build", "--locked", "--target", TARGET],
+            &format!("cargo build --locked --target {TARGET}"),
         )
         .with(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER",
@@ -92,20 +85,15 @@ pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
         ),
         Step::new(
             "dyno for arm64, emulated",
-            "unshare",
-            &["--user", "--map-root-user", "--mount", "sh", "-c", SCRIPT],
+            "unshare --user --map-root-user --mount sh -c",
         )
+        .and(SCRIPT)
         .with("QEMU_LD_PREFIX", SYSROOT)
         .with("DYNO", program)
         .with("STACKS", STACKS)
         .with("PLACE", place.to_string_lossy()),
     ])?;
-    let path = place.join("run.json");
-    let text = fs::read_to_string(&path);
-    let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    let shown = serde_json::from_str(&text);
-    let shown: Value = shown.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    is_a_run_of_arm64(&shown)
+    is_a_run_of_arm64(&files::json(&place.join("run.json"))?)
 }
 
 /// The run says what it was measured on and with, and each of its stacks exchanged messages.

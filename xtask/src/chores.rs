@@ -9,14 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn build() -> Step {
     cargo(
         "build",
-        &[
-            "build",
-            "--workspace",
-            "--all-targets",
-            "--features",
-            "dyno/full",
-            "--locked",
-        ],
+        "build --workspace --all-targets --features dyno/full --locked",
     )
 }
 
@@ -36,61 +29,17 @@ pub(crate) fn fast() -> Vec<Step> {
     vec![
         test(
             "tests of the crates",
-            &[
-                "test",
-                "--workspace",
-                "--exclude",
-                "dyno",
-                "--exclude",
-                "dyno-abi",
-                "--exclude",
-                "dyno-adapter-kuksa",
-                "--exclude",
-                "dyno-adapter-zenoh",
-                "--exclude",
-                "dyno-conformance",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--locked",
-                "--no-fail-fast",
-                "--",
-                "--skip",
-                "slow::",
-            ],
+            "test --workspace --exclude dyno --exclude dyno-abi --exclude dyno-adapter-kuksa --exclude dyno-adapter-zenoh \
+             --exclude dyno-conformance --lib --bins --tests --locked --no-fail-fast -- --skip slow::",
         ),
         test(
             "tests of the boundary to libraries",
-            &[
-                "test",
-                "--package",
-                "dyno-abi",
-                "--lib",
-                "--test",
-                "loader",
-                "--test",
-                "exported",
-                "--locked",
-            ],
+            "test --package dyno-abi --lib --test loader --test exported --locked",
         ),
         test(
             "tests of the program",
-            &[
-                "test",
-                "--package",
-                "dyno",
-                "--features",
-                "full",
-                "--locked",
-                "--",
-                "bad_input::",
-                "doctor::",
-                "interface::",
-                "judge::",
-                "storage::",
-                "commands::",
-                "view::",
-            ],
+            "test --package dyno --features full --locked -- \
+             bad_input:: doctor:: interface:: judge:: storage:: commands:: view::",
         ),
     ]
 }
@@ -150,14 +99,7 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
     Ok(vec![
         cargo(
             "tests and doc tests",
-            &[
-                "test",
-                "--workspace",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--no-fail-fast",
-            ],
+            "test --workspace --features dyno/full --locked --no-fail-fast",
         )
         .with("PROPTEST_RNG_SEED", SEED)
         .with("RUST_TEST_THREADS", test_threads().to_string())
@@ -169,23 +111,16 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
         python(
             metadata,
             "the Python package",
-            &["-m", "unittest", "discover", "-s", "python/tests"],
+            "-m unittest discover -s python/tests",
         ),
         python(
             metadata,
             "the action, templates, the dashboard and how-to pages",
-            &["-m", "unittest", "discover", "-s", "ci/tests"],
+            "-m unittest discover -s ci/tests",
         ),
         cargo(
             "loom models of the shared-memory exchange",
-            &[
-                "test",
-                "--package",
-                "dyno-adapter-floor",
-                "--lib",
-                "--release",
-                "--locked",
-            ],
+            "test --package dyno-adapter-floor --lib --release --locked",
         )
         .with("RUSTFLAGS", "--cfg loom")
         .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
@@ -193,10 +128,10 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
 }
 
 /// Tests in Python, with the readers of exports and the debug build of `dyno`.
-fn python(metadata: &Metadata, name: &'static str, arguments: &'static [&'static str]) -> Step {
+fn python(metadata: &Metadata, name: &'static str, arguments: &str) -> Step {
     let target = &metadata.target_directory;
     let path = std::env::var("PATH").unwrap_or_default();
-    Step::new(name, "python", arguments)
+    Step::new(name, &format!("python {arguments}"))
         .inside(metadata.workspace_root.clone())
         .with(
             "PATH",
@@ -210,22 +145,14 @@ fn python(metadata: &Metadata, name: &'static str, arguments: &'static [&'static
 /// The conformance suite over sanitized adapters in C and C++. Leaks are not looked for: the suite's own
 /// leak case counts what matters, and libraries keep what they have until the process ends.
 pub(crate) fn sanitize(target: &Path, preload: &str) -> Vec<Step> {
-    const PROGRAMS: [&[&str]; 5] = [
-        &[
-            "test",
-            "--locked",
-            "-p",
-            "dyno",
-            "--test",
-            "e2e",
-            "libraries::",
-        ],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "cyclonedds"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "fastdds"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "iceoryx"],
-        &["test", "--locked", "-p", "dyno-abi", "--test", "vsomeip"],
+    const PROGRAMS: [&str; 5] = [
+        "test --locked -p dyno --test e2e libraries::",
+        "test --locked -p dyno-abi --test cyclonedds",
+        "test --locked -p dyno-abi --test fastdds",
+        "test --locked -p dyno-abi --test iceoryx",
+        "test --locked -p dyno-abi --test vsomeip",
     ];
-    let step = |arguments: &'static [&'static str]| {
+    let step = |arguments: &str| {
         cargo("sanitized conformance", arguments)
             .with(
                 "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
@@ -245,62 +172,27 @@ pub(crate) fn sanitize(target: &Path, preload: &str) -> Vec<Step> {
 /// What needs no test to be wrong.
 pub(crate) fn lint() -> Vec<Step> {
     vec![
-        cargo("formatting", &["fmt", "--all", "--check"]),
+        cargo("formatting", "fmt --all --check"),
         cargo(
             "formatting of the bridge to DDS, which is no part of the workspace",
-            &[
-                "fmt",
-                "--manifest-path",
-                "daemons/dds-bridge/Cargo.toml",
-                "--check",
-            ],
+            "fmt --manifest-path daemons/dds-bridge/Cargo.toml --check",
         ),
         cargo(
             "clippy",
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-            ],
+            "clippy --workspace --all-targets --features dyno/full --locked -- -D warnings",
         ),
         // Tests may unwrap; what ships may not.
         cargo(
             "clippy of what ships",
-            &[
-                "clippy",
-                "--workspace",
-                "--lib",
-                "--bins",
-                "--features",
-                "dyno/full",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-                "-D",
-                "clippy::unwrap_used",
-            ],
+            "clippy --workspace --lib --bins --features dyno/full --locked -- -D warnings -D clippy::unwrap_used",
         ),
         cargo(
             "clippy of a first build, which has no features",
-            &["clippy", "--bins", "--locked", "--", "-D", "warnings"],
+            "clippy --bins --locked -- -D warnings",
         ),
         cargo(
             "documentation",
-            &[
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--features",
-                "dyno/full",
-                "--locked",
-            ],
+            "doc --workspace --no-deps --features dyno/full --locked",
         )
         .with("RUSTDOCFLAGS", "-D warnings"),
     ]
@@ -308,5 +200,5 @@ pub(crate) fn lint() -> Vec<Step> {
 
 /// `cargo deny`, which also knows of advisories.
 pub(crate) fn deny() -> Vec<Step> {
-    vec![cargo("cargo deny", &["--locked", "deny", "check"])]
+    vec![cargo("cargo deny", "--locked deny check")]
 }

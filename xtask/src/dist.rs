@@ -13,10 +13,9 @@ mod release;
 use crate::manifest::{self, Manifest};
 use crate::metadata::Metadata;
 use crate::steps::{self, Step, said};
-use crate::{Outcome, adapters};
+use crate::{Outcome, adapters, files};
 use contents::Part;
-use release::{Release, empty};
-use std::fs;
+use release::Release;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,7 +73,7 @@ pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {
 
 /// The archive, a package of each part, and their checksums, into the folder `out`.
 fn pack(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcome {
-    empty(out)?;
+    files::empty(out)?;
     archive(parts, release, work, out)?;
     for part in parts {
         deb::build(part, release, work, out)?;
@@ -84,10 +83,7 @@ fn pack(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcome {
 
 /// Packed twice, each file must be the same; removes the second one.
 fn same_bytes(out: &Path, again: &Path) -> Outcome {
-    let sums = |folder: &Path| {
-        let path = folder.join("SHA256SUMS");
-        fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))
-    };
+    let sums = |folder: &Path| files::read(&folder.join("SHA256SUMS"));
     let (first, second) = (sums(out)?, sums(again)?);
     if first != second {
         return Err(format!(
@@ -97,7 +93,7 @@ fn same_bytes(out: &Path, again: &Path) -> Outcome {
         ));
     }
     println!("── packed twice, all files have the same bytes");
-    fs::remove_dir_all(again).map_err(|e| format!("cannot remove {}: {e}", again.display()))
+    files::remove_folder(again)
 }
 
 /// Builds for this machine and puts the files below a prefix.
@@ -149,16 +145,7 @@ pub(crate) fn install(metadata: &Metadata, arguments: &[String]) -> Outcome {
 fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
     let program = Step::new(
         "the program, with all features",
-        "cargo",
-        &[
-            "build",
-            "--release",
-            "--locked",
-            "--package",
-            "dyno",
-            "--features",
-            "full",
-        ],
+        "cargo build --release --locked --package dyno --features full",
     );
     let Some(work) = apart else {
         return steps::run(&[program]);
@@ -178,17 +165,7 @@ fn build(metadata: &Metadata, apart: Option<&Path>) -> Outcome {
     let flags = flags.join("\u{1f}");
     let adapters = Step::new(
         "the adapters in Rust",
-        "cargo",
-        &[
-            "build",
-            "--release",
-            "--locked",
-            "--lib",
-            "--package",
-            "dyno-adapter-kuksa",
-            "--package",
-            "dyno-adapter-zenoh",
-        ],
+        "cargo build --release --locked --lib --package dyno-adapter-kuksa --package dyno-adapter-zenoh",
     );
     let apart = |step: Step| {
         step.with("CARGO_ENCODED_RUSTFLAGS", flags.clone())
@@ -245,7 +222,7 @@ fn release(metadata: &Metadata) -> Result<Release, String> {
 fn archive(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcome {
     let name = format!("dyno-{}-{}", release.version, release.architecture);
     let stage = work.join("archive");
-    empty(&stage)?;
+    files::empty(&stage)?;
     for part in parts {
         part.write(&stage.join(&name))?;
     }
@@ -279,24 +256,9 @@ fn archive(parts: &[Part], release: &Release, work: &Path, out: &Path) -> Outcom
 
 /// SHA256SUMS of all that was made, as `sha256sum -c` reads it.
 fn checksums(out: &Path) -> Outcome {
-    let entries = fs::read_dir(out).map_err(|e| format!("cannot read {}: {e}", out.display()))?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .map(|e| e.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    let output = Command::new("sha256sum")
-        .args(&names)
-        .current_dir(out)
-        .output();
-    let output = output.map_err(|e| format!("cannot start sha256sum: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "sha256sum failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
-    let sums = out.join("SHA256SUMS");
-    print!("{}", String::from_utf8_lossy(&output.stdout));
-    fs::write(&sums, output.stdout).map_err(|e| format!("cannot write {}: {e}", sums.display()))
+    let made = files::list(out)?;
+    let names = made.iter().filter_map(|path| path.file_name());
+    let sums = steps::output(Command::new("sha256sum").args(names).current_dir(out))? + "\n";
+    print!("{sums}");
+    files::write(&out.join("SHA256SUMS"), sums)
 }

@@ -2,8 +2,8 @@
 //! named with `--runs`.
 
 use crate::metadata::Metadata;
-use crate::steps::{self, Step};
-use crate::{Outcome, packages, web};
+use crate::steps::{self, cargo};
+use crate::{Outcome, files, packages, web};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,51 +23,13 @@ const PAGE: &str = "docs/gallery.md";
 const MOST: u64 = 2_000_000;
 
 /// The runs: a name, and what follows `dyno run`. Each has plots that it shows best.
-const RUNS: &[(&str, &[&str])] = &[
-    (
-        "quick",
-        &[
-            "quick",
-            "--stack",
-            "uds-stream,tcp,iceoryx,iceoryx2,cyclonedds,fastdds-shm,vsomeip,zenoh-tcp",
-        ],
-    ),
-    (
-        "iceperf",
-        &[
-            "iceperf",
-            "--stack",
-            "posix-mq,uds-dgram,iceoryx,iceoryx2,zenoh-shm",
-            "--trials",
-            "3",
-        ],
-    ),
-    (
-        "stream",
-        &[
-            "stream",
-            "--stack",
-            "uds-stream,iceoryx2,udp,vsomeip,zenoh-tcp",
-        ],
-    ),
-    (
-        "first-message",
-        &[
-            "first-message",
-            "--stack",
-            "iceoryx2,cyclonedds,fastdds-shm,vsomeip,vsomeip-defaults,zenoh-tcp",
-        ],
-    ),
-    (
-        "rwth",
-        &[
-            "rwth",
-            "--set",
-            "scale=short",
-            "--stack",
-            "fastdds-shm-best-effort,zenoh-udp,vsomeip",
-        ],
-    ),
+#[rustfmt::skip]
+const RUNS: &[(&str, &str)] = &[
+    ("quick", "quick --stack uds-stream,tcp,iceoryx,iceoryx2,cyclonedds,fastdds-shm,vsomeip,zenoh-tcp"),
+    ("iceperf", "iceperf --stack posix-mq,uds-dgram,iceoryx,iceoryx2,zenoh-shm --trials 3"),
+    ("stream", "stream --stack uds-stream,iceoryx2,udp,vsomeip,zenoh-tcp"),
+    ("first-message", "first-message --stack iceoryx2,cyclonedds,fastdds-shm,vsomeip,vsomeip-defaults,zenoh-tcp"),
+    ("rwth", "rwth --set scale=short --stack fastdds-shm-best-effort,zenoh-udp,vsomeip"),
 ];
 
 /// Draws all pictures and looks whether the page shows them.
@@ -92,7 +54,11 @@ pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
     packages::of_web()?;
     packages::install(["chromium", "fonts-dejavu-core"].into_iter())?;
     web::install(metadata)?;
-    steps::run(&[build(profile)])?;
+    let build = cargo("build", "build --package dyno --locked --profile");
+    steps::run(&[build.and(match profile {
+        "debug" => "dev",
+        release => release,
+    })])?;
     let program = metadata.target_directory.join(profile).join("dyno");
     let place = metadata.target_directory.join("gallery");
     let runs = match named {
@@ -105,27 +71,15 @@ pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
     check(&metadata.workspace_root.join(PAGE), &pictures)
 }
 
-fn build(profile: &str) -> Step {
-    let arguments: &[&str] = match profile {
-        "debug" => &["build", "--package", "dyno", "--locked"],
-        _ => &["build", "--package", "dyno", "--locked", "--release"],
-    };
-    Step::new("build", "cargo", arguments)
-}
-
 /// Measures every run anew.
 fn measured(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String> {
-    if place.exists() {
-        std::fs::remove_dir_all(place)
-            .map_err(|e| format!("cannot clear {}: {e}", place.display()))?;
-    }
-    std::fs::create_dir_all(place)
-        .map_err(|e| format!("cannot create {}: {e}", place.display()))?;
+    files::empty(place)?;
     let mut runs = Vec::new();
     for (name, arguments) in RUNS {
         let run = place.join(name);
         let mut command = Command::new(program);
-        command.arg("run").args(*arguments).arg("--out").arg(&run);
+        command.arg("run").args(arguments.split(' '));
+        command.arg("--out").arg(&run);
         // Of a run with failed trials there is still something to draw; it says so itself.
         if let Err(e) = called(&mut command)
             && !run.join("run.json").exists()
@@ -139,8 +93,7 @@ fn measured(program: &Path, place: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// A report of each run.
 fn reports(program: &Path, runs: &[PathBuf], place: &Path) -> Result<Vec<PathBuf>, String> {
-    std::fs::create_dir_all(place)
-        .map_err(|e| format!("cannot create {}: {e}", place.display()))?;
+    files::make_folder(place)?;
     let one = |(i, run): (usize, &PathBuf)| {
         let page = place.join(format!("{i}.html"));
         let mut command = Command::new(program);
@@ -165,26 +118,18 @@ fn draw(metadata: &Metadata, reports: &[PathBuf], pictures: &Path) -> Outcome {
 
 fn called(command: &mut Command) -> Outcome {
     println!("── {command:?}");
-    let status = command
-        .status()
-        .map_err(|e| format!("cannot start {:?}: {e}", command.get_program()))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?} failed ({status})")),
-    }
+    steps::done(command)
 }
 
 /// Whether the page shows every picture, has every picture that it shows, and all are small enough.
 fn check(page: &Path, pictures: &Path) -> Outcome {
-    let unreadable =
-        |path: &Path, e: std::io::Error| format!("cannot read {}: {e}", path.display());
-    let text = std::fs::read_to_string(page).map_err(|e| unreadable(page, e))?;
+    let text = files::read(page)?;
     let mut drawn = Vec::new();
     let mut bytes = 0;
-    for entry in std::fs::read_dir(pictures).map_err(|e| unreadable(pictures, e))? {
-        let entry = entry.map_err(|e| unreadable(pictures, e))?;
-        bytes += entry.metadata().map_err(|e| unreadable(pictures, e))?.len();
-        drawn.push(entry.file_name().to_string_lossy().into_owned());
+    for picture in files::list(pictures)? {
+        bytes += files::cannot("read", &picture, picture.metadata())?.len();
+        let name = picture.file_name().unwrap_or_default();
+        drawn.push(name.to_string_lossy().into_owned());
     }
     compare(&shown(&text), &drawn)?;
     println!("── {} pictures, {} kB", drawn.len(), bytes / 1000);

@@ -1,7 +1,6 @@
 //! `cargo xtask kernel`: the kernel that virtual machines boot, taken from Debian and not installed.
 
-use crate::{Outcome, packages, steps};
-use std::path::Path;
+use crate::{Outcome, files, packages, steps};
 use std::process::Command;
 
 /// Names the newest kernel without drivers of real machines: 27 MB to fetch.
@@ -29,25 +28,20 @@ pub(crate) fn fetch() -> Outcome {
             format!("apt-cache knows no {NEWEST}; see that Debian's main archive is in /etc/apt")
         })?;
     let new = place.with_extension("new");
-    let failed = |what: &str, path: &Path, e: std::io::Error| {
-        format!("cannot {what} {}: {e}", path.display())
-    };
     // Of a start that was broken off.
-    let _ = std::fs::remove_dir_all(&new);
-    std::fs::create_dir_all(&new).map_err(|e| failed("create", &new, e))?;
+    files::empty(&new)?;
     println!("── apt-get download {package}");
     steps::output(
         Command::new("apt-get")
             .args(["download", "-q", package])
             .current_dir(&new),
     )?;
-    let archives = std::fs::read_dir(&new).map_err(|e| failed("read", &new, e))?;
-    for archive in archives.flatten().map(|entry| entry.path()) {
+    for archive in files::list(&new)? {
         println!("── dpkg -x into {}", place.display());
         steps::output(Command::new("dpkg").arg("-x").args([&archive, &new]))?;
-        std::fs::remove_file(&archive).map_err(|e| failed("remove", &archive, e))?;
+        files::cannot("remove", &archive, std::fs::remove_file(&archive))?;
     }
     // There whole or not at all.
     let _ = std::fs::remove_dir_all(&place);
-    std::fs::rename(&new, &place).map_err(|e| failed("rename", &new, e))
+    files::cannot("rename", &new, std::fs::rename(&new, &place))
 }

@@ -4,8 +4,8 @@
 mod npm;
 mod spdx;
 
-use crate::Outcome;
 use crate::metadata::{self, Metadata, Package};
+use crate::{Outcome, files};
 use serde::Deserialize;
 use spdx::permitted;
 
@@ -31,10 +31,7 @@ struct Sources {
 /// Checks every package of the lock files, cargo's and npm's.
 pub(crate) fn check() -> Outcome {
     let metadata = metadata::load()?;
-    let read = |name: &str| {
-        let file = metadata.workspace_root.join(name);
-        std::fs::read_to_string(&file).map_err(|e| format!("cannot read {}: {e}", file.display()))
-    };
+    let read = |name: &str| files::read(&metadata.workspace_root.join(name));
     let policy: Policy =
         toml::from_str(&read("deny.toml")?).map_err(|e| format!("deny.toml is not valid: {e}"))?;
     let lock: npm::Lock = serde_json::from_str(&read(npm::LOCK)?)

@@ -10,6 +10,7 @@ mod arm64;
 mod arrows;
 mod chores;
 mod dist;
+mod files;
 mod gallery;
 mod kernel;
 mod licences;

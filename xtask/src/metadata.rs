@@ -1,8 +1,8 @@
 //! What `cargo metadata` says of the workspace.
 
+use crate::steps;
 use serde::Deserialize;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// The workspace and all packages that it depends on.
 #[derive(Debug, Deserialize)]
@@ -47,20 +47,8 @@ impl Metadata {
 
 /// Asks cargo.
 pub(crate) fn load() -> Result<Metadata, String> {
-    let output = Command::new("cargo")
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--all-features",
-        ])
-        .output()
-        .map_err(|e| format!("cannot start cargo metadata: {e}"))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo metadata failed: {}", words.trim()));
-    }
-    serde_json::from_slice(&output.stdout)
+    let line = "metadata --format-version 1 --locked --all-features";
+    let said = steps::said("cargo", &line.split(' ').collect::<Vec<_>>())?;
+    serde_json::from_str(&said)
         .map_err(|e| format!("cargo metadata printed something unexpected: {e}"))
 }

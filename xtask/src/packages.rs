@@ -1,7 +1,7 @@
 //! What chores need from elsewhere: Debian packages, programs from PyPI and from crates.io.
 
 use crate::metadata::Metadata;
-use crate::{Outcome, steps};
+use crate::{Outcome, files, steps};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,23 +96,11 @@ pub(crate) fn readers(metadata: &Metadata) -> Outcome {
         install(PYTHON.iter().copied())?;
     }
     let [place, list, python] = [&place, &list, &python].map(|p| p.to_string_lossy().into_owned());
-    for words in [
-        vec!["python3", "-m", "venv", "--clear", place.as_str()],
-        vec![
-            python.as_str(),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--requirement",
-            list.as_str(),
-        ],
-    ] {
-        fetch(&words, "PyPI")?;
-    }
-    std::fs::write(&installed, wanted)
-        .map_err(|e| format!("cannot write {}: {e}", installed.display()))
+    fetch(&["python3", "-m", "venv", "--clear", &place], "PyPI")?;
+    let pip = "-m pip install --quiet --disable-pip-version-check --requirement";
+    let words: Vec<&str> = [&*python].into_iter().chain(pip.split(' ')).collect();
+    fetch(&[&words[..], &[&list]].concat(), "PyPI")?;
+    files::write(&installed, wanted)
 }
 
 /// Builds the daemons that tests need and no package of Debian has into `target/daemons`: zenohd, of the version of the
@@ -131,28 +119,22 @@ pub(crate) fn daemons(metadata: &Metadata) -> Outcome {
         println!("── zenohd {version} is installed");
         return Ok(());
     }
-    let place = place.to_string_lossy();
-    fetch(
-        &[
-            "cargo",
-            "install",
-            "zenohd",
-            "--version",
-            version,
-            "--locked",
-            "--debug",
-            "--no-default-features",
-            "--features",
-            "zenoh/transport_tcp",
-            "--config",
-            "profile.dev.debug=false",
-            "--root",
-            &place,
-            "--target-dir",
-            &format!("{place}/build"),
-        ],
-        "crates.io",
-    )
+    let options = "--debug --no-default-features --features zenoh/transport_tcp --config profile.dev.debug=false";
+    let what = ["zenohd", "--version", version].into_iter();
+    cargo_install(&what.chain(options.split(' ')).collect::<Vec<_>>(), &place)
+}
+
+/// Installs a program with cargo below `root`; what has not changed is not built again.
+fn cargo_install(what: &[&str], root: &Path) -> Outcome {
+    let (root, build) = (root.to_string_lossy(), root.join("build"));
+    let place = [
+        "--locked",
+        "--root",
+        &root,
+        "--target-dir",
+        &build.to_string_lossy(),
+    ];
+    fetch(&[&["cargo", "install"], what, &place].concat(), "crates.io")
 }
 
 /// What zenoh's plugin for DDS is built with: Cyclone DDS comes with it in source, and bindgen reads its headers.
@@ -163,14 +145,9 @@ const OF_DDS_BRIDGE: &[&str] = &["cmake", "g++", "make", "libclang-dev"];
 pub(crate) fn dds_bridge(metadata: &Metadata) -> Outcome {
     install(OF_DDS_BRIDGE.iter().copied())?;
     let source = metadata.workspace_root.join("daemons/dds-bridge");
-    let place = daemons_in(metadata);
-    let (source, place) = (source.to_string_lossy(), place.to_string_lossy());
-    // What has not changed is not built again.
-    let build = format!("{place}/build");
-    let install = ["cargo", "install", "--path", &source, "--locked"];
-    fetch(
-        &[&install[..], &["--root", &place, "--target-dir", &build]].concat(),
-        "crates.io",
+    cargo_install(
+        &["--path", &source.to_string_lossy()],
+        &daemons_in(metadata),
     )
 }
 
@@ -186,16 +163,10 @@ pub(crate) fn vsock() -> Outcome {
         println!("── {name} {version} is in {}", place.display());
         return Ok(());
     }
-    // Built elsewhere and not left: its dependencies are nobody else's.
-    let build = place.join("build");
-    let (place, target) = (place.to_string_lossy(), build.to_string_lossy());
     // With its default features: 0.3.0 does not build without them.
-    let install = ["cargo", "install", name, "--version", version, "--locked"];
-    fetch(
-        &[&install[..], &["--root", &place, "--target-dir", &target]].concat(),
-        "crates.io",
-    )?;
-    std::fs::remove_dir_all(&build).map_err(|e| format!("cannot remove {}: {e}", build.display()))
+    cargo_install(&[name, "--version", version], &place)?;
+    // Not left: its dependencies are nobody else's.
+    files::remove_folder(&place.join("build"))
 }
 
 /// Where `dyno` looks for what virtual machines take.
@@ -213,18 +184,11 @@ pub(crate) fn daemons_in(metadata: &Metadata) -> PathBuf {
 /// Runs a command that takes what it needs from `registry`.
 fn fetch(words: &[&str], registry: &str) -> Outcome {
     println!("── {}", words.join(" "));
-    let status = Command::new(words[0])
-        .args(&words[1..])
-        .status()
-        .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!(
-            "{} failed ({status}); see above; where it could not fetch something, see that {registry} can be \
-             reached, then run this again",
-            words.join(" ")
-        )),
-    }
+    steps::done(Command::new(words[0]).args(&words[1..])).map_err(|e| {
+        format!(
+            "{e}; see above; where it could not fetch something, see that {registry} can be reached, then run this again"
+        )
+    })
 }
 
 /// Installs the packages that are missing, all at once. Only Debian and its like are known here; on
@@ -272,18 +236,14 @@ fn administer(command: &[&str]) -> Outcome {
         false => [&["sudo"], command].concat(),
     };
     println!("── {}", words.join(" "));
-    let status = Command::new(words[0])
+    let mut command = Command::new(words[0]);
+    command
         .args(&words[1..])
         .env("DEBIAN_FRONTEND", "noninteractive")
         // No service is started (invoke-rc.d(8)).
         .env("RUNLEVEL", "1")
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|e| format!("cannot start {}: {e}", words[0]))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{} failed ({status})", words.join(" "))),
-    }
+        .stdout(Stdio::null());
+    steps::done(&mut command)
 }
 
 fn is_installed(package: &str) -> bool {

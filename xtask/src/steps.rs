@@ -10,30 +10,32 @@ use std::sync::mpsc;
 pub(crate) struct Step {
     /// What it is for, in a few words.
     name: &'static str,
-    program: &'static str,
-    arguments: &'static [&'static str],
+    /// The program and its arguments.
+    words: Vec<String>,
     environment: Vec<(&'static str, String)>,
     /// Where it runs, if not where the chore does.
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn cargo(name: &'static str, arguments: &'static [&'static str]) -> Step {
-    Step::new(name, "cargo", arguments)
+pub(crate) fn cargo(name: &'static str, arguments: &str) -> Step {
+    Step::new(name, &format!("cargo {arguments}"))
 }
 
 impl Step {
-    pub(crate) fn new(
-        name: &'static str,
-        program: &'static str,
-        arguments: &'static [&'static str],
-    ) -> Self {
+    /// The program and its arguments, with blanks between them.
+    pub(crate) fn new(name: &'static str, line: &str) -> Self {
         Step {
             name,
-            program,
-            arguments,
+            words: line.split_whitespace().map(str::to_owned).collect(),
             environment: Vec::new(),
             directory: None,
         }
+    }
+
+    /// With one more argument, which may hold blanks.
+    pub(crate) fn and(mut self, argument: &str) -> Self {
+        self.words.push(argument.to_owned());
+        self
     }
 
     pub(crate) fn inside(mut self, directory: PathBuf) -> Self {
@@ -52,10 +54,7 @@ impl Step {
             .environment
             .iter()
             .map(|(name, value)| format!("{name}={value:?} "));
-        let words = [self.program]
-            .into_iter()
-            .chain(self.arguments.iter().copied());
-        let line = environment.collect::<String>() + &words.collect::<Vec<_>>().join(" ");
+        let line = environment.collect::<String>() + &self.words.join(" ");
         match &self.directory {
             Some(directory) => format!("cd {directory:?} && {line}"),
             None => line,
@@ -68,20 +67,20 @@ impl Step {
 pub(crate) fn run(steps: &[Step]) -> Outcome {
     for step in steps {
         println!("── {}: {}", step.name, step.command_line());
-        let mut command = Command::new(step.program);
+        let mut command = Command::new(&step.words[0]);
         command
-            .args(step.arguments)
+            .args(&step.words[1..])
             .envs(step.environment.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &step.directory {
             command.current_dir(directory);
         }
         let mut failures = Failures::default();
-        let status = if step.arguments.first() == Some(&"test") {
+        let status = if step.words.get(1).is_some_and(|word| word == "test") {
             watched(&mut command, |line| failures.read(line))
         } else {
             command.status()
         }
-        .map_err(|e| format!("cannot start {}: {e}", step.program))?;
+        .map_err(|e| format!("cannot start {}: {e}", step.words[0]))?;
         if !status.success() {
             println!("{}", failures.shown());
             return Err(format!(
@@ -164,6 +163,17 @@ impl Failures {
     }
 }
 
+/// Runs a command that must succeed; what it prints is seen.
+pub(crate) fn done(command: &mut Command) -> Outcome {
+    let program = command.get_program().display().to_string();
+    let status = command.status();
+    let status = status.map_err(|e| format!("cannot start {program}: {e}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?} failed ({status})")),
+    }
+}
+
 /// Whether a command can be started and succeeds; its output is thrown away.
 pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)
@@ -224,12 +234,12 @@ mod tests {
 
     #[test]
     fn the_printed_line_can_be_pasted_into_a_shell() {
-        let step = cargo("models", &["test", "--lib"]).with("RUSTFLAGS", "--cfg loom");
+        let step = cargo("models", "test --lib").with("RUSTFLAGS", "--cfg loom");
         assert_eq!(
             step.command_line(),
             r#"RUSTFLAGS="--cfg loom" cargo test --lib"#
         );
-        let step = Step::new("page", "npm", &["test"]).inside("a page".into());
+        let step = Step::new("page", "npm test").inside("a page".into());
         assert_eq!(
             step.with("CI", "1").command_line(),
             r#"cd "a page" && CI="1" npm test"#
@@ -238,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_step_runs_where_it_is_told_to() {
-        let step = |program| Step::new("here", program, &["-e", "main.rs"]);
+        let step = |program| Step::new("here", &format!("{program} -e main.rs"));
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
         assert!(run(&[step("test").inside(source)]).is_ok());
         assert!(run(&[step("test").inside("/".into())]).is_err());
@@ -270,11 +280,10 @@ mod tests {
 
     #[test]
     fn the_first_failure_ends_a_chore_and_is_named() {
-        let step = |name, program| Step::new(name, program, &[]);
         let steps = [
-            step("good", "true"),
-            step("bad", "false"),
-            step("never", "/nonexistent"),
+            Step::new("good", "true"),
+            Step::new("bad", "false"),
+            Step::new("never", "/nonexistent"),
         ];
         let error = run(&steps).unwrap_err();
         assert!(error.starts_with("bad failed"), "{error}");

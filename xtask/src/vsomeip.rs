@@ -2,7 +2,7 @@
 //! vsomeip-sys carries, built with CMake into `adapters/vsomeip` in cargo's target directory.
 
 use crate::metadata::Metadata;
-use crate::steps;
+use crate::{files, steps};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,8 +45,7 @@ pub(crate) fn prepare(target: &Path) -> Result<Vec<(String, String)>, String> {
     if fs::read_to_string(prefix.join(STAMP)).ok().as_ref() != Some(&stamp) {
         println!("── vsomeip from {} (takes minutes)", source.display());
         build(&source, &target.join("adapters").join("build"), &prefix)?;
-        fs::write(prefix.join(STAMP), stamp)
-            .map_err(|e| format!("cannot write to {}: {e}", prefix.display()))?;
+        files::write(&prefix.join(STAMP), stamp)?;
     }
     let definition = |name: &str, value: String| (name.to_owned(), value);
     Ok(vec![
@@ -61,19 +60,14 @@ pub(crate) fn prepare(target: &Path) -> Result<Vec<(String, String)>, String> {
 
 /// The folder of vsomeip's source within cargo's copy of the crate, which cargo fetches if need be.
 fn source() -> Result<PathBuf, String> {
-    let output = Command::new("cargo")
+    let mut command = Command::new("cargo");
+    command
         .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--manifest-path", MANIFEST])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| format!("cannot start cargo metadata: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "cargo metadata for {MANIFEST} failed ({}); fetching {CRATE} needs the registry",
-            output.status
-        ));
-    }
-    let metadata: Metadata = serde_json::from_slice(&output.stdout)
+        .stderr(Stdio::inherit());
+    let said = steps::output(&mut command)
+        .map_err(|e| format!("{e}; fetching {CRATE} needs the registry"))?;
+    let metadata: Metadata = serde_json::from_str(&said)
         .map_err(|e| format!("cargo metadata printed something unexpected: {e}"))?;
     let found = metadata.packages.iter().find(|p| p.name == CRATE);
     let folder = found.and_then(|p| p.manifest_path.parent());
@@ -87,7 +81,7 @@ fn build(source: &Path, work: &Path, prefix: &Path) -> Result<(), String> {
     let (copy, objects) = (work.join("vsomeip-src"), work.join("vsomeip-lib"));
     for old in [copy.as_path(), objects.as_path(), prefix] {
         if old.exists() {
-            fs::remove_dir_all(old).map_err(|e| format!("cannot remove {}: {e}", old.display()))?;
+            files::remove_folder(old)?;
         }
     }
     copy_folder(source, &copy).map_err(|e| {

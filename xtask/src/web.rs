@@ -3,7 +3,7 @@
 
 use crate::metadata::Metadata;
 use crate::steps::{self, Step};
-use crate::{Outcome, packages};
+use crate::{Outcome, files, packages};
 use std::path::{Path, PathBuf};
 
 pub(crate) const USAGE: &str = "\
@@ -26,8 +26,8 @@ const LONGEST: usize = 60;
 pub(crate) fn run(metadata: &Metadata, arguments: &[String]) -> Outcome {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let step = match arguments[..] {
-        [] => npm("bundle", &["run", "build"], metadata),
-        ["--check"] => npm("the checked-in bundle", &["run", "check"], metadata),
+        [] => npm("bundle", "run build", metadata),
+        ["--check"] => npm("the checked-in bundle", "run check", metadata),
         ["--help"] => {
             println!("{USAGE}");
             return Ok(());
@@ -50,16 +50,18 @@ pub(crate) fn install(metadata: &Metadata) -> Outcome {
         println!("── the page's packages are installed");
         return Ok(());
     }
-    let arguments = &["ci", "--no-audit", "--no-fund"];
-    steps::run(&[npm("the page's packages", arguments, metadata)])?;
-    std::fs::write(&installed, wanted)
-        .map_err(|e| format!("cannot write {}: {e}", installed.display()))
+    steps::run(&[npm(
+        "the page's packages",
+        "ci --no-audit --no-fund",
+        metadata,
+    )])?;
+    files::write(&installed, wanted)
 }
 
 /// The tests of the scripts, alone and in a browser, with the debug build of `dyno`.
 pub(crate) fn tests(metadata: &Metadata) -> Step {
     let program = metadata.target_directory.join("debug/dyno");
-    npm("browser tests", &["test"], metadata)
+    npm("browser tests", "test", metadata)
         .with("DYNO_BIN", program.to_string_lossy())
         // A failed test is to end as one, not to wait for somebody to look at a report.
         .with("CI", "1")
@@ -78,8 +80,8 @@ pub(crate) fn source(metadata: &Metadata) -> PathBuf {
     metadata.workspace_root.join(SOURCE)
 }
 
-fn npm(name: &'static str, arguments: &'static [&'static str], metadata: &Metadata) -> Step {
-    let step = Step::new(name, "npm", arguments)
+fn npm(name: &'static str, arguments: &str, metadata: &Metadata) -> Step {
+    let step = Step::new(name, &format!("npm {arguments}"))
         .inside(source(metadata))
         // The tests use the system's Chromium.
         .with("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");

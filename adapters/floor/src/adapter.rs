@@ -6,8 +6,8 @@ use crate::layout::{DEPTH, MAX_DEPTH};
 use crate::subscription::FloorSubscription;
 use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OnMessage,
-    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, SHARED_MEMORY, Sender,
-    Subscription, Wait,
+    OptionSpec, OptionValue, Placement, Receiver, Result, SHARED_MEMORY, Sender, Subscription,
+    Wait,
 };
 use std::path::PathBuf;
 
@@ -32,27 +32,21 @@ impl Adapter for Floor {
                 loan: true,
                 waits: vec![Wait::Spin, Wait::Block, Wait::Callback],
                 reliable: true,
-                best_effort: false,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
-                max_message: None,
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![OptionSpec {
-                name: "queue_depth".into(),
-                kind: OptionKind::Int,
-                default: Some(OptionValue::Int(DEPTH as i64)),
                 least: Some(1),
                 most: Some(MAX_DEPTH as i64),
-                doc: format!(
-                    "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \
-                     where messages are so large that the ring would exceed 80 MiB or its part of \
-                     a memory that machines share"
-                ),
+                ..OptionSpec::new(
+                    "queue_depth",
+                    OptionValue::Int(DEPTH as i64),
+                    format!(
+                        "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \
+                         where messages are so large that the ring would exceed 80 MiB or its part of \
+                         a memory that machines share"
+                    ),
+                )
             }],
             unavailable: unavailable(),
             library: None,

@@ -181,9 +181,11 @@ fn asked_depth(slots: i64) -> Result<usize> {
     usize::try_from(slots)
         .ok()
         .filter(|d| (1..=MAX_DEPTH).contains(d))
-        .ok_or_else(|| Error::Option {
-            name: "queue_depth".into(),
-            message: format!("write 1 to {MAX_DEPTH} slots instead of {slots}"),
+        .ok_or_else(|| {
+            Error::option(
+                "queue_depth",
+                format!("write 1 to {MAX_DEPTH} slots instead of {slots}"),
+            )
         })
 }
 

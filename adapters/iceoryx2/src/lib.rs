@@ -23,7 +23,7 @@ mod service;
 use call::{Answering, Asking, CallReceiver, Calls, RequestSender, ResponseSender};
 use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Error, Node, NodeContext,
-    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use iceoryx2::prelude::{
     LogLevel, NodeBuilder, NodeName, SignalHandlingMode, ipc, set_log_level_from_env_or,
@@ -56,46 +56,31 @@ impl Adapter for Iceoryx2 {
                 best_effort: true,
                 request_response: true,
                 placements: vec![Placement::Thread, Placement::Process],
-                max_message: None,
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
                 OptionSpec {
-                    name: "queue_depth".into(),
-                    kind: OptionKind::Int,
-                    default: Some(OptionValue::Int(service::DEFAULT_DEPTH)),
                     least: Some(1),
-                    most: None,
-                    doc:
+                    ..OptionSpec::new(
+                        "queue_depth",
+                        OptionValue::Int(service::DEFAULT_DEPTH),
                         "messages that a reader's buffer holds; left out: 16, or fewer where they \
-                          would take more than 128 MiB; the library's own: 2"
-                            .into(),
+                         would take more than 128 MiB; the library's own: 2",
+                    )
                 },
-                OptionSpec {
-                    name: "history".into(),
-                    kind: OptionKind::Int,
-                    default: Some(OptionValue::Int(0)),
-                    least: None,
-                    most: None,
-                    doc: "old messages that a reader gets when it joins".into(),
-                },
-                OptionSpec {
-                    name: "safe_overflow".into(),
-                    kind: OptionKind::Bool,
-                    default: Some(OptionValue::Bool(false)),
-                    least: None,
-                    most: None,
-                    doc: "true: a full buffer loses its oldest message (best effort); false: the \
-                          sender waits for room (reliable)"
-                        .into(),
-                },
+                OptionSpec::new(
+                    "history",
+                    OptionValue::Int(0),
+                    "old messages that a reader gets when it joins",
+                ),
+                OptionSpec::new(
+                    "safe_overflow",
+                    OptionValue::Bool(false),
+                    "true: a full buffer loses its oldest message (best effort); false: the \
+                     sender waits for room (reliable)",
+                ),
             ],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

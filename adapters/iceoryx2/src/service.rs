@@ -46,18 +46,17 @@ impl Quality {
             usize::try_from(value)
                 .ok()
                 .filter(|_| value >= least)
-                .ok_or_else(|| Error::Option {
-                    name: name.into(),
-                    message: format!("write {least} or more instead of {value}"),
+                .ok_or_else(|| {
+                    Error::option(name, format!("write {least} or more instead of {value}"))
                 })
         };
         let buffer = count("queue_depth", DEFAULT_DEPTH, 1)?;
         let history = count("history", 0, 0)?;
         if history > buffer {
-            return Err(Error::Option {
-                name: "history".into(),
-                message: format!("a buffer of {buffer} cannot hold {history}; raise `queue_depth`"),
-            });
+            return Err(Error::option(
+                "history",
+                format!("a buffer of {buffer} cannot hold {history}; raise `queue_depth`"),
+            ));
         }
         Ok(Quality {
             buffer,

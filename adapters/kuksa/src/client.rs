@@ -23,6 +23,8 @@ use tonic::{Code, Request, Status, Streaming};
 
 /// How long the broker may take to answer what is asked while nothing is measured.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// The call that follows targets.
+pub(crate) const TARGETS: &str = "Subscribe (kuksa.val.v1)";
 
 /// What to install where the broker is another.
 const WANTED: &str = "Dyno speaks kuksa.val.v2 of databroker 0.7.0: run that version, `dyno list stacks` says how to get it";
@@ -195,7 +197,7 @@ impl Client {
         equip(&mut sdk.basic_client, &self.settings).map_err(bad)?;
         let paths = vec![path.to_owned()];
         let targets = sdk.subscribe_target_values(paths);
-        self.wait(crate::subscriber::TARGETS, PATIENCE, targets)
+        self.wait(TARGETS, PATIENCE, targets)
     }
 
     /// What publishes short texts of the adapter's own for signal `id`, in the order of the calls and without waiting.

@@ -76,22 +76,17 @@ impl Adapter for Kuksa {
                       messages as base64. The version is that of kuksa-rust-sdk."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Callback, Wait::Spin],
                 reliable: true,
                 best_effort: true,
                 request_response: true,
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
                 max_message: Some(LARGEST),
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
                 asks: true,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: settings::specs(),
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! The options of a stack, parsed once.
 
-use dyno_adapter::{Error, NodeContext, OptionKind, OptionSpec, OptionValue, Result};
+use dyno_adapter::{Error, NodeContext, OptionSpec, OptionValue, Result};
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -49,20 +49,20 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn from_options(context: &NodeContext) -> Result<Self> {
         let viss = || port(context, "viss_port", VISS_PORT);
-        let receive = match choice(context, "receive", &["grpc", "viss", "get"])? {
+        let receive = match context.one_of("receive", &["grpc", "viss", "get"])? {
             "viss" => Receive::Viss(viss()?),
             "get" => Receive::Get,
             _ => Receive::Grpc,
         };
-        let publish = match choice(context, "publish", &["stream", "unary", "viss"])? {
+        let publish = match context.one_of("publish", &["stream", "unary", "viss"])? {
             "viss" => Publish::Viss(viss()?),
             "unary" => Publish::Unary,
             _ => Publish::Stream,
         };
         if matches!(publish, Publish::Viss(_)) && receive != Receive::Grpc {
-            return Err(wrong(
+            return Err(Error::option(
                 "publish",
-                "viss sets targets, which come out over gRPC alone; leave out `receive`".into(),
+                "viss sets targets, which come out over gRPC alone; leave out `receive`",
             ));
         }
         let depth = ranged(context, "broker_queue", MOST_QUEUED, 0..=MOST_QUEUED)?;
@@ -71,9 +71,9 @@ impl Settings {
         if wants_token
             && (matches!(receive, Receive::Viss(_)) || matches!(publish, Publish::Viss(_)))
         {
-            return Err(wrong(
+            return Err(Error::option(
                 "token",
-                "goes with gRPC alone; over VISS none is sent".into(),
+                "goes with gRPC alone; over VISS none is sent",
             ));
         }
         let read = |wanted: bool, name: &str, what: &str| match wanted {
@@ -127,13 +127,6 @@ fn made(scratch: &Path, name: &str, what: &str) -> Result<String> {
     }
 }
 
-fn wrong(name: &str, message: String) -> Error {
-    Error::Option {
-        name: name.into(),
-        message,
-    }
-}
-
 fn ranged(
     context: &NodeContext,
     name: &str,
@@ -143,7 +136,7 @@ fn ranged(
     let value = context.int(name, default)?;
     match range.contains(&value) {
         true => Ok(value),
-        false => Err(wrong(
+        false => Err(Error::option(
             name,
             format!(
                 "write {} to {} instead of {value}",
@@ -158,46 +151,11 @@ fn port(context: &NodeContext, name: &str, default: i64) -> Result<u16> {
     Ok(ranged(context, name, default, 1..=65_535)? as u16)
 }
 
-/// A text option that is one of `known`; the first of them where it is left out.
-fn choice<'a>(context: &'a NodeContext, name: &str, known: &[&'a str]) -> Result<&'a str> {
-    let value = context.text(name, known[0])?;
-    match known.contains(&value) {
-        true => Ok(value),
-        false => Err(wrong(
-            name,
-            format!("write one of {} instead of {value:?}", known.join(", ")),
-        )),
-    }
-}
-
 /// The options that the adapter understands.
 pub(crate) fn specs() -> Vec<OptionSpec> {
-    let spec = |name: &str, kind, most, default, doc: &str| OptionSpec {
-        name: name.into(),
-        kind,
-        default: Some(default),
-        least: None,
-        most,
-        doc: doc.into(),
-    };
-    let int = |name, most, default, doc| {
-        spec(
-            name,
-            OptionKind::Int,
-            Some(most),
-            OptionValue::Int(default),
-            doc,
-        )
-    };
-    let bool = |name, doc| spec(name, OptionKind::Bool, None, OptionValue::Bool(false), doc);
-    let one_of = |name, values: &[&str], doc| {
-        let values = values
-            .iter()
-            .copied()
-            .map(str::to_owned)
-            .collect::<Vec<_>>();
-        let default = OptionValue::Text(values[0].clone());
-        spec(name, OptionKind::OneOf(values), None, default, doc)
+    let int = |name, most, default, doc| OptionSpec {
+        most: Some(most),
+        ..OptionSpec::new(name, OptionValue::Int(default), doc)
     };
     vec![
         int(
@@ -206,13 +164,13 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             PORT,
             "the port of the databroker on each participant's host",
         ),
-        one_of(
+        OptionSpec::one_of(
             "publish",
             &["stream", "unary", "viss"],
             "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for; viss: `set` of an \
              actuator's target over a WebSocket, whose answer a send waits for, and subscribers get targets (kuksa.val.v1)",
         ),
-        one_of(
+        OptionSpec::one_of(
             "receive",
             &["grpc", "viss", "get"],
             "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here; get: \
@@ -238,12 +196,14 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "unary and viss, and requests (Actuate) however values are published: how long a send waits for its answer \
              before it is an error, in ms",
         ),
-        bool(
+        OptionSpec::new(
             "tls",
+            OptionValue::Bool(false),
             "the connection is encrypted; the databroker's certificate is server.crt in the trial's scratch directory",
         ),
-        bool(
+        OptionSpec::new(
             "token",
+            OptionValue::Bool(false),
             "calls bear the JSON web token that the file token in the trial's scratch directory holds \
              (authorization: Bearer)",
         ),

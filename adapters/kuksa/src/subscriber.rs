@@ -1,6 +1,6 @@
 //! Who gets the values of one signal over gRPC, or its targets, or asks for them.
 
-use crate::client::{Client, PATIENCE, Refused, text_of};
+use crate::client::{Client, PATIENCE, Refused, TARGETS, text_of};
 use crate::listener::Listener;
 use dyno_adapter::Result;
 use kuksa_rust_sdk::kuksa::val::v2::ClientTraitV2;
@@ -13,7 +13,6 @@ use tonic::{Code, Status, Streaming};
 pub(crate) type OnText = Box<dyn FnMut(&str) + Send>;
 
 const CALL: &str = "SubscribeById";
-pub(crate) const TARGETS: &str = "Subscribe (kuksa.val.v1)";
 
 /// A subscription of signal `id`, for which the broker keeps `buffer_size` values. It is made when the broker has said that it stands, with the
 /// value from before, which is not shown.

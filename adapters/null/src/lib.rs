@@ -33,19 +33,12 @@ impl Adapter for Null {
                 loan: true,
                 waits: vec![Wait::Spin],
                 reliable: true,
-                best_effort: false,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process],
-                max_message: None,
-                fragments_above: None,
                 max_receivers: Some(1),
-                sends_later: false,
-                asks: false,
                 loopback: true,
+                ..Capabilities::default()
             },
-            options: Vec::new(),
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

@@ -19,7 +19,7 @@ mod fifo;
 
 use dyno_adapter::{
     Adapter, AdapterDescription, Capabilities, ChannelSpec, Endpoint, Node, NodeContext,
-    OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::fd::{int_option, kernel_release, positive};
 use dyno_wire::link::own_endpoint;
@@ -44,28 +44,17 @@ impl Adapter for Pipe {
                       a 4-byte length, and is written once for each reader."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
-                best_effort: false,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process],
-                max_message: None,
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
-                OptionSpec {
-                    name: "named".into(),
-                    kind: OptionKind::Bool,
-                    default: Some(OptionValue::Bool(false)),
-                    least: None,
-                    most: None,
-                    doc: "named pipes (mkfifo) instead of anonymous ones".into(),
-                },
+                OptionSpec::new(
+                    "named",
+                    OptionValue::Bool(false),
+                    "named pipes (mkfifo) instead of anonymous ones",
+                ),
                 int_option(
                     "pipe_size",
                     None,
@@ -73,8 +62,7 @@ impl Adapter for Pipe {
                      pages; default: the kernel's, mostly 65536",
                 ),
             ],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

@@ -54,18 +54,11 @@ impl Adapter for PosixMq {
                       (option fragment), messages are cut into fragments with a 12-byte header."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
-                best_effort: false,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process],
-                max_message: None,
                 fragments_above: Some(FRAGMENT as u64),
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
                 OptionSpec {

@@ -10,8 +10,8 @@ mod connect;
 
 use connect::TcpDial;
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Node, NodeContext, OptionKind,
-    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Node, NodeContext, OptionSpec,
+    OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::call::{Calls, Joint, Making, Taking};
 use dyno_wire::fd::{Buffers, Listener, kernel_release};
@@ -35,34 +35,22 @@ impl Adapter for Tcp {
                       connection for both directions."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
-                best_effort: false,
                 request_response: true,
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
-                max_message: None,
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
-                OptionSpec {
-                    name: "nodelay".into(),
-                    kind: OptionKind::Bool,
-                    default: Some(OptionValue::Bool(true)),
-                    least: None,
-                    most: None,
-                    doc: "send small messages at once (TCP_NODELAY) instead of gathering them"
-                        .into(),
-                },
+                OptionSpec::new(
+                    "nodelay",
+                    OptionValue::Bool(true),
+                    "send small messages at once (TCP_NODELAY) instead of gathering them",
+                ),
                 Buffers::send_option(),
                 Buffers::receive_option(),
             ],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

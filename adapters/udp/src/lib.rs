@@ -14,8 +14,8 @@
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionKind,
-    OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, ChannelSpec, Error, Node, NodeContext, OptionSpec,
+    OptionValue, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
 use dyno_wire::fd::{Buffers, int_option, kernel_release, positive};
@@ -44,29 +44,21 @@ impl Adapter for Udp {
                       fragment), messages are cut into fragments with a 12-byte header."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
-                reliable: false,
                 best_effort: true,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
-                max_message: None,
                 fragments_above: Some(LARGEST as u64),
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
                 OptionSpec {
-                    name: "congestion".into(),
-                    kind: OptionKind::OneOf(["block", "drop"].map(str::to_owned).into()),
                     default: Some(OptionValue::Text("drop".into())),
-                    least: None,
-                    most: None,
-                    doc: "what a send does when its socket's send buffer is full: wait for room, as a socket \
-                          does by itself, or refuse the message (MSG_DONTWAIT); no stack waits for a receiver"
-                        .into(),
+                    ..OptionSpec::one_of(
+                        "congestion",
+                        &["block", "drop"],
+                        "what a send does when its socket's send buffer is full: wait for room, as a socket does by \
+                         itself, or refuse the message (MSG_DONTWAIT); no stack waits for a receiver",
+                    )
                 },
                 OptionSpec {
                     // A byte behind the header.
@@ -81,30 +73,20 @@ impl Adapter for Udp {
                 Buffers::send_option(),
                 Buffers::receive_option(),
             ],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 
     fn open(&self, context: &NodeContext) -> Result<Box<dyn Node>> {
         let fragment = positive(context, "fragment")?.unwrap_or(LARGEST);
         if fragment > LARGEST {
-            return Err(Error::Option {
-                name: "fragment".into(),
-                message: format!("write at most {LARGEST} instead of {fragment}"),
-            });
+            return Err(Error::option(
+                "fragment",
+                format!("write at most {LARGEST} instead of {fragment}"),
+            ));
         }
         let buffers = Buffers::from_options(context)?;
-        let waits = match context.text("congestion", "drop")? {
-            "block" => true,
-            "drop" => false,
-            other => {
-                return Err(Error::Option {
-                    name: "congestion".into(),
-                    message: format!("write block or drop instead of {other:?}"),
-                });
-            }
-        };
+        let waits = context.one_of("congestion", &["drop", "block"])? == "block";
         Ok(Box::new(UdpNode {
             context: context.clone(),
             fragment,

@@ -17,8 +17,8 @@
 mod socket;
 
 use dyno_adapter::{
-    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Endpoint, Error, Node,
-    NodeContext, OptionKind, OptionSpec, OptionValue, Placement, Receiver, Result, Sender, Wait,
+    Adapter, AdapterDescription, Capabilities, Carries, ChannelSpec, Endpoint, Node, NodeContext,
+    OptionSpec, Placement, Receiver, Result, Sender, Wait,
 };
 use dyno_wire::call::{Calls, Joint, Making, Taking};
 use dyno_wire::datagram::{self, DatagramReceiver, DatagramSender};
@@ -54,28 +54,15 @@ impl Adapter for Uds {
                       side for both directions."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
-                best_effort: false,
                 request_response: true,
                 placements: vec![Placement::Thread, Placement::Process],
-                max_message: None,
                 fragments_above: Some(FRAGMENT as u64),
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![
-                OptionSpec {
-                    name: "type".into(),
-                    kind: OptionKind::OneOf(Kind::ALL.map(|(name, _)| name.to_owned()).into()),
-                    default: Some(OptionValue::Text("stream".into())),
-                    least: None,
-                    most: None,
-                    doc: "the kind of socket".into(),
-                },
+                OptionSpec::one_of("type", &KINDS, "the kind of socket"),
                 int_option(
                     "fragment",
                     Some(FRAGMENT),
@@ -84,8 +71,7 @@ impl Adapter for Uds {
                 ),
                 Buffers::send_option(),
             ],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 
@@ -114,22 +100,15 @@ enum Kind {
     SeqPacket,
 }
 
-impl Kind {
-    const ALL: [(&str, Kind); 3] = [
-        ("stream", Kind::Stream),
-        ("dgram", Kind::Datagram),
-        ("seqpacket", Kind::SeqPacket),
-    ];
+/// Their names.
+const KINDS: [&str; 3] = ["stream", "dgram", "seqpacket"];
 
+impl Kind {
     fn from_options(context: &NodeContext) -> Result<Self> {
-        let text = context.text("type", "stream")?;
-        let kind = Kind::ALL
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, kind)| *kind);
-        kind.ok_or_else(|| Error::Option {
-            name: "type".into(),
-            message: format!("write stream, dgram or seqpacket instead of {text:?}"),
+        Ok(match context.one_of("type", &KINDS)? {
+            "dgram" => Kind::Datagram,
+            "seqpacket" => Kind::SeqPacket,
+            _ => Kind::Stream,
         })
     }
 }

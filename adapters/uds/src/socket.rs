@@ -57,15 +57,15 @@ fn check_room(fd: &OwnedFd, largest: usize) -> Result<()> {
     if largest.saturating_add(OVERHEAD) <= buffer {
         return Ok(());
     }
-    Err(Error::Option {
-        name: "fragment".into(),
-        message: format!(
+    Err(Error::option(
+        "fragment",
+        format!(
             "a datagram of {largest} bytes does not fit into the send buffer of {buffer} bytes; \
              write at most {} or set option `sndbuf` to {}",
             buffer.saturating_sub(OVERHEAD),
             largest.saturating_add(OVERHEAD).div_ceil(2),
         ),
-    })
+    ))
 }
 
 /// Connects to a reader's socket.

@@ -41,22 +41,13 @@ impl Adapter for Vsock {
                       connection is a Unix domain socket of that process."
                 .into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Block, Wait::Spin],
                 reliable: true,
-                best_effort: false,
                 request_response: true,
                 placements: vec![Placement::Host],
-                max_message: None,
-                fragments_above: None,
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
-            options: Vec::new(),
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

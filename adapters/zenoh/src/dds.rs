@@ -4,8 +4,8 @@
 //! topics of `cyclonedds` have samples of one sequence of octets: four bytes that say how the rest is written (DDSI-RTPS 2.3,
 //! section 10.2), the sequence's length in four more, the octets.
 
-use crate::presence::ROOT;
-
+/// What all of Dyno's keys begin with.
+pub(crate) const ROOT: &str = "dyno";
 /// Bytes before a message.
 pub(crate) const HEADER: usize = 8;
 /// Plain CDR in little endian, with no options.

@@ -60,14 +60,11 @@ impl Adapter for Zenoh {
                 placements: vec![Placement::Thread, Placement::Process, Placement::Host],
                 max_message: Some(settings::LARGEST),
                 fragments_above: Some(settings::BATCH),
-                max_receivers: None,
                 sends_later: true,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: settings::specs(),
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 

@@ -3,8 +3,7 @@
 //! zenoh takes back the tokens of a session when its connection closes, so a peer that died is
 //! noticed as soon as zenoh notices: at once over TCP, after a lease of 10 s over UDP.
 
-use crate::dds;
-use crate::settings::Settings;
+use crate::dds::{self, ROOT};
 use dyno_adapter::{Error, Result};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +12,6 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
-
-/// What all of Dyno's keys begin with.
-pub(crate) const ROOT: &str = "dyno";
 
 /// The key of a channel's messages.
 pub(crate) fn key(channel: &str) -> String {
@@ -64,11 +60,11 @@ impl Presence {
     /// Watches for ends of `side`; where the other side is DDS, for the plugins that lead there.
     pub(crate) fn watch(
         session: &Session,
-        settings: &Settings,
+        is_dds: bool,
         channel: &str,
         side: Side,
     ) -> Result<Self> {
-        let tokens = match settings.dds {
+        let tokens = match is_dds {
             true => dds::PLUGINS.to_owned(),
             false => format!("{}/*", side.key(channel)),
         };

@@ -90,7 +90,7 @@ impl Known {
         let (settings, participant) = (&group.settings, group.context.participant);
         Ok(Known {
             _token: announce(session, channel, Side::Reader, participant)?,
-            writers: Presence::watch(session, settings, channel, Side::Writer)?,
+            writers: Presence::watch(session, settings.dds, channel, Side::Writer)?,
         })
     }
 }

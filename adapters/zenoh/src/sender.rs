@@ -62,7 +62,7 @@ impl Declare for WritingEnd {
         // Called once, so it is empty.
         let _ = self.declared.set(Declared {
             way,
-            readers: Presence::watch(session, settings, &self.channel, Side::Reader)?,
+            readers: Presence::watch(session, settings.dds, &self.channel, Side::Reader)?,
             _token: announce(session, &self.channel, Side::Writer, participant)?,
             pool,
         });

@@ -1,7 +1,7 @@
 //! What the stack's options mean for zenoh.
 
 use crate::{dds, presence};
-use dyno_adapter::{Error, NodeContext, OptionKind, OptionSpec, OptionValue, Result};
+use dyno_adapter::{Error, NodeContext, OptionSpec, OptionValue, Result};
 use zenoh::Config;
 use zenoh::qos::{CongestionControl, Reliability};
 
@@ -49,18 +49,18 @@ impl Settings {
         let shm = context.bool("shm", false)?;
         let send_timeout = context.int("send_timeout_ms", DEFAULT_TIMEOUT)?;
         Ok(Settings {
-            link: choice(context, "link", &["tcp", "udp"])?.to_owned(),
+            link: context.one_of("link", &["tcp", "udp"])?.to_owned(),
             dds: dds(context, router, shm)?,
             shm,
             router,
             send_timeout: u64::try_from(send_timeout)
                 .unwrap_or(0)
                 .saturating_mul(1_000),
-            reliability: match choice(context, "reliability", &["reliable", "best-effort"])? {
+            reliability: match context.one_of("reliability", &["reliable", "best-effort"])? {
                 "reliable" => Reliability::Reliable,
                 _ => Reliability::BestEffort,
             },
-            congestion: match choice(context, "congestion", &["block", "drop"])? {
+            congestion: match context.one_of("congestion", &["block", "drop"])? {
                 "block" => CongestionControl::Block,
                 _ => CongestionControl::Drop,
             },
@@ -71,9 +71,8 @@ impl Settings {
             buffer: usize::try_from(buffer)
                 .ok()
                 .filter(|messages| *messages > 0)
-                .ok_or_else(|| Error::Option {
-                    name: "buffer".into(),
-                    message: format!("write 1 or more instead of {buffer}"),
+                .ok_or_else(|| {
+                    Error::option("buffer", format!("write 1 or more instead of {buffer}"))
                 })?,
         })
     }
@@ -180,10 +179,10 @@ fn router(context: &NodeContext) -> Result<Option<u16>> {
     match u16::try_from(port) {
         Ok(0) => Ok(None),
         Ok(port) => Ok(Some(port)),
-        Err(_) => Err(Error::Option {
-            name: "router".into(),
-            message: format!("write a port, up to 65535, instead of {port}"),
-        }),
+        Err(_) => Err(Error::option(
+            "router",
+            format!("write a port, up to 65535, instead of {port}"),
+        )),
     }
 }
 
@@ -199,108 +198,72 @@ fn dds(context: &NodeContext, router: Option<u16>, shm: bool) -> Result<bool> {
     };
     match is_dds {
         false => Ok(false),
-        true => Err(Error::Option {
-            name: "dds".into(),
-            message: missing.into(),
-        }),
+        true => Err(Error::option("dds", missing)),
     }
-}
-
-/// A text option that is one of `known`; the first of them where it is left out.
-fn choice<'a>(context: &'a NodeContext, name: &str, known: &[&'a str]) -> Result<&'a str> {
-    let value = context.text(name, known[0])?;
-    if known.contains(&value) {
-        return Ok(value);
-    }
-    Err(Error::Option {
-        name: name.into(),
-        message: format!("write one of {} instead of {value:?}", known.join(", ")),
-    })
 }
 
 /// The options that the adapter understands.
 pub(crate) fn specs() -> Vec<OptionSpec> {
-    let spec = |name: &str, kind, default, doc: &str| OptionSpec {
-        name: name.into(),
-        kind,
-        default: Some(default),
-        least: None,
-        most: None,
-        doc: doc.into(),
-    };
-    let one_of = |values: [&str; 2]| OptionKind::OneOf(values.map(str::to_owned).to_vec());
-    let text = |value: &str| OptionValue::Text(value.into());
     vec![
-        spec(
+        OptionSpec::new(
             "batching",
-            OptionKind::Bool,
             OptionValue::Bool(true),
             "zenoh may send several messages in one piece when the link is slower than the sender",
         ),
-        spec(
+        OptionSpec::new(
             "buffer",
-            OptionKind::Int,
             OptionValue::Int(DEFAULT_BUFFER),
             "messages between zenoh and a reader that spins or blocks; left out: 16, or fewer where \
              they would take more than 64 MiB; zenoh's own default is 256",
         ),
-        spec(
+        OptionSpec::one_of(
             "congestion",
-            one_of(["block", "drop"]),
-            text("block"),
+            &["block", "drop"],
             "what a send does when zenoh's queue is full: wait (zenoh closes the link after \
              `send_timeout_ms`), or lose the message; zenoh's own default is drop",
         ),
-        spec(
+        OptionSpec::new(
             "dds",
-            OptionKind::Bool,
             OptionValue::Bool(false),
             "the other side is DDS, behind a `router` with zenoh's plugin for it, whose scope is `dyno`: messages \
              travel as samples of one sequence of octets, under the names of the adapter cyclonedds's topics",
         ),
-        spec(
+        OptionSpec::new(
             "express",
-            OptionKind::Bool,
             OptionValue::Bool(true),
             "messages are sent at once, never held back to be put together with later ones; \
              zenoh's own default is false",
         ),
-        spec(
+        OptionSpec::one_of(
             "link",
-            one_of(["tcp", "udp"]),
-            text("tcp"),
+            &["tcp", "udp"],
             "what carries zenoh's protocol; over udp a lost datagram is a lost message",
         ),
-        spec(
+        OptionSpec::new(
             "low_latency",
-            OptionKind::Bool,
             OptionValue::Bool(false),
             "zenoh's transport `lowlatency`, without priorities, batches and fragments: a message has to fit into a piece of \
              65,000 B; zenoh's own default is false",
         ),
-        spec(
+        OptionSpec::one_of(
             "reliability",
-            one_of(["reliable", "best-effort"]),
-            text("reliable"),
+            &["reliable", "best-effort"],
             "the reliability that zenoh is asked for; it does not send again what a link loses",
         ),
-        spec(
+        OptionSpec::new(
             "router",
-            OptionKind::Int,
             OptionValue::Int(0),
             "participants are clients of the router at this port of their host, through which everything \
              goes; 0: they are peers",
         ),
-        spec(
+        OptionSpec::new(
             "send_timeout_ms",
-            OptionKind::Int,
             OptionValue::Int(DEFAULT_TIMEOUT),
             "how long a send waits for room before zenoh closes the link, in milliseconds; zenoh's own \
              default is 5000",
         ),
-        spec(
+        OptionSpec::new(
             "shm",
-            OptionKind::Bool,
             OptionValue::Bool(false),
             "payloads are written into zenoh's shared memory and only announced over the link; \
              needs both sides on one host; zenoh takes back what a side that stands still for \

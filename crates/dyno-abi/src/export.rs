@@ -422,9 +422,11 @@ unsafe fn node_context(c: &raw::Context, described: &AdapterDescription) -> Resu
             };
             let spec = described.options.iter().find(|spec| spec.name == name);
             let typed = spec.and_then(|spec| describe::value(&spec.kind, &value));
-            let typed = typed.ok_or_else(|| Error::Option {
-                name: name.clone(),
-                message: format!("{value:?} is no value of it; `dyno list adapters` says what is"),
+            let typed = typed.ok_or_else(|| {
+                Error::option(
+                    &name,
+                    format!("{value:?} is no value of it; `dyno list adapters` says what is"),
+                )
             })?;
             options.insert(name, typed);
         }

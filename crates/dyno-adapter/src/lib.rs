@@ -104,6 +104,13 @@ impl Error {
             hint: Some(hint.into()),
         }
     }
+    /// A wrong option of the stack: what is wrong, and what to write instead.
+    pub fn option(name: &str, message: impl Into<String>) -> Self {
+        Error::Option {
+            name: name.to_owned(),
+            message: message.into(),
+        }
+    }
     /// An error in a library's own words.
     pub fn library(call: impl Into<String>, message: impl std::fmt::Display) -> Self {
         Error::Library {
@@ -201,13 +208,21 @@ impl NodeContext {
             Some(other) => Err(wrong(name, "text", other)),
         }
     }
+    /// A text option that is one of `known`, or the first of them where it is left out.
+    pub fn one_of<'a>(&'a self, name: &str, known: &[&'a str]) -> Result<&'a str> {
+        let value = self.text(name, known.first().copied().unwrap_or_default())?;
+        match known.contains(&value) {
+            true => Ok(value),
+            false => {
+                let wanted = format!("one of {}", known.join(", "));
+                Err(wrong(name, &wanted, &OptionValue::Text(value.to_owned())))
+            }
+        }
+    }
 }
 
 fn wrong(name: &str, wanted: &str, found: &OptionValue) -> Error {
-    Error::Option {
-        name: name.into(),
-        message: format!("write {wanted} instead of {found}"),
-    }
+    Error::option(name, format!("write {wanted} instead of {found}"))
 }
 
 /// The folder within the scratch directory that holds one note per [claimed](NodeContext::claim)

@@ -1,6 +1,6 @@
 //! The adapters that this build knows: those that are built in, and those in shared libraries.
 
-use dyno_adapter::{Adapter, AdapterDescription, Capabilities};
+use dyno_adapter::{Adapter, AdapterDescription};
 use dyno_model::protocol::Assignment;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -213,25 +213,9 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 fn unknown(name: &str, reason: String) -> AdapterDescription {
     AdapterDescription {
         name: name.to_owned(),
-        version: String::new(),
         summary: "An adapter in a shared library that could not be asked.".to_owned(),
-        capabilities: Capabilities {
-            loan: false,
-            waits: Vec::new(),
-            reliable: false,
-            best_effort: false,
-            request_response: false,
-            placements: Vec::new(),
-            max_message: None,
-            fragments_above: None,
-            max_receivers: None,
-            sends_later: false,
-            asks: false,
-            loopback: false,
-        },
-        options: Vec::new(),
         unavailable: Some(reason),
-        library: None,
+        ..AdapterDescription::default()
     }
 }
 

@@ -61,8 +61,7 @@ impl Adapter for Faulty {
                     .into(),
             capabilities,
             options: specs,
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }
     }
 
@@ -73,12 +72,14 @@ impl Adapter for Faulty {
             .inner
             .iter()
             .find(|a| a.describe().name == name)
-            .ok_or_else(|| Error::Option {
-                name: "inner".into(),
-                message: format!(
-                    "{name:?} is not an adapter to wrap; write one of {}",
-                    self.names().join(", ")
-                ),
+            .ok_or_else(|| {
+                Error::option(
+                    "inner",
+                    format!(
+                        "{name:?} is not an adapter to wrap; write one of {}",
+                        self.names().join(", ")
+                    ),
+                )
             })?;
         let mut context = context.clone();
         context.options.retain(|name, _| !options::is_own(name));
@@ -112,21 +113,16 @@ fn union<'a>(all: impl Iterator<Item = &'a Capabilities> + Clone) -> Capabilitie
         limits.collect::<Option<Vec<T>>>()?.into_iter().max()
     }
     Capabilities {
-        loan: false,
         waits: filtered(Wait::ALL, |w| all.clone().any(|c| c.waits.contains(w))),
         reliable: any(|c| c.reliable),
         best_effort: any(|c| c.best_effort),
-        request_response: false,
         placements: filtered(Placement::ALL, |p| {
             all.clone().any(|c| c.placements.contains(p))
         }),
         max_message: most(all.clone().map(|c| c.max_message)),
-        fragments_above: None,
         max_receivers: most(all.clone().map(|c| c.max_receivers)),
         // Of some only: a stack that wraps such a one says so.
-        sends_later: false,
-        asks: false,
-        loopback: false,
+        ..Capabilities::default()
     }
 }
 
@@ -189,12 +185,11 @@ impl Node for FaultyNode {
     ) -> Result<Box<dyn Subscription>> {
         self.traps.spring(Place::Subscribe, Some(Side::Receiver))?;
         if self.traps.has(Place::Take, Trap::is_error) {
-            return Err(Error::Option {
-                name: "error_in".into(),
-                message: "a callback cannot return an error; write \"subscribe\", or use the wait \
-                          strategy spin or block"
-                    .into(),
-            });
+            return Err(Error::option(
+                "error_in",
+                "a callback cannot return an error; write \"subscribe\", or use the wait \
+                          strategy spin or block",
+            ));
         }
         let traps = self.traps.clone();
         let mut hearing = Hearing::new(&self.faults);

@@ -4,6 +4,7 @@
 use crate::fix::Fix;
 use dyno_measure::probe::limits::Limit;
 use dyno_model::Nanos;
+use dyno_model::unit::percent;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -840,16 +841,6 @@ impl Device {
             "echo {cpu} | sudo tee /proc/irq/{}/smp_affinity_list",
             self.irq
         )
-    }
-}
-
-/// `31 %`, `5.2 %` or `0.43 %`.
-fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    match p {
-        10.0.. => format!("{p:.0} %"),
-        1.0.. => format!("{p:.1} %"),
-        _ => format!("{p:.2} %"),
     }
 }
 

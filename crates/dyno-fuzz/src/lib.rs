@@ -122,7 +122,6 @@ fn adapter(name: &str) -> AdapterDescription {
     AdapterDescription {
         name: name.to_owned(),
         version: "1".to_owned(),
-        summary: String::new(),
         capabilities: Capabilities {
             loan: true,
             waits: vec![Wait::Spin, Wait::Block, Wait::Callback],
@@ -130,16 +129,9 @@ fn adapter(name: &str) -> AdapterDescription {
             best_effort: true,
             request_response: true,
             placements: vec![Placement::Thread, Placement::Process, Placement::Host],
-            max_message: None,
-            fragments_above: None,
-            max_receivers: None,
-            sends_later: false,
-            asks: false,
-            loopback: false,
+            ..Capabilities::default()
         },
-        options: Vec::new(),
-        unavailable: None,
-        library: None,
+        ..AdapterDescription::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers as people read them: three significant digits, no exponent, with their unit.
 
+pub(crate) use dyno_model::unit::counted;
 pub(crate) use dyno_report::sig3;
 
 /// What a number counts.
@@ -88,14 +89,6 @@ pub(crate) fn csv_number(value: f64) -> String {
     match value.is_nan() {
         true => String::new(),
         false => exported(value).unwrap_or(value).to_string(),
-    }
-}
-
-/// `3 trials`, `1 trial`.
-pub(crate) fn counted(n: u64, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        _ => format!("{n} {what}s"),
     }
 }
 

@@ -67,15 +67,7 @@ pub fn manifest() -> RunManifest {
         waits: vec![Wait::Block],
         options: BTreeMap::from([("rcvbuf".into(), OptionValue::Int(4_096))]),
         floor,
-        sends_later: false,
-        asks: false,
-        loopback: false,
-        channels: None,
-        placements: Vec::new(),
-        daemons: Vec::new(),
-        timeouts: Vec::new(),
-        install: None,
-        chain: None,
+        ..Stack::default()
     };
     let stacks = [
         stack("floor-futex", "floor", true),
@@ -128,9 +120,7 @@ pub fn manifest() -> RunManifest {
                 max_time: Some(Nanos::from_secs(600)),
             }),
             repeats: 3,
-            search: None,
-            shard: None,
-            more: Vec::new(),
+            ..Plan::default()
         },
         environment: Environment {
             dyno_version: "0.1.0".into(),
@@ -173,18 +163,12 @@ pub fn manifest() -> RunManifest {
             version: "Linux 6.12.0".into(),
             summary: "UDP sockets; larger messages in fragments".into(),
             capabilities: Capabilities {
-                loan: false,
                 waits: vec![Wait::Spin, Wait::Block],
-                reliable: false,
                 best_effort: true,
-                request_response: false,
                 placements: vec![Placement::Thread, Placement::Process],
                 max_message: Some(1 << 20),
                 fragments_above: Some(65_507),
-                max_receivers: None,
-                sends_later: false,
-                asks: false,
-                loopback: false,
+                ..Capabilities::default()
             },
             options: vec![OptionSpec {
                 name: "rcvbuf".into(),
@@ -194,8 +178,7 @@ pub fn manifest() -> RunManifest {
                 most: None,
                 doc: "receive buffer in bytes".into(),
             }],
-            unavailable: None,
-            library: None,
+            ..AdapterDescription::default()
         }],
         bare: Some(BareMachine {
             gaps: vec![gaps(0), gaps(1)],
@@ -416,14 +399,11 @@ pub fn completed(id: TrialId) -> TrialRecord {
             cpu: Nanos(100_000),
             cpu_ns_per_message: Some(25_000.0),
             host_cpu: Some(Nanos(260_000)),
-            interrupts: Vec::new(),
-            machines: Vec::new(),
-            memory: Vec::new(),
             host_cpu_ns_per_message: Some(26_666.5),
             switches_per_message: Some(1.25),
-            asked_per_message: None,
             pss_bytes: 1 << 20,
             peak_rss_bytes: 3 << 20,
+            ..Cost::default()
         },
         open: Nanos(52_000),
         matching: Nanos(310_000),
@@ -475,14 +455,6 @@ pub fn completed(id: TrialId) -> TrialRecord {
                 cpu: 0,
             },
         ],
-        clocks: Vec::new(),
-        one_way_bound: None,
-        copies: Vec::new(),
-        forwarded: Vec::new(),
-        parts: None,
-        faults: Vec::new(),
-        outages: Vec::new(),
-        detections: Vec::new(),
         networks: vec![HostNetwork {
             host: "here".into(),
             fresh: true,
@@ -494,6 +466,7 @@ pub fn completed(id: TrialId) -> TrialRecord {
             }],
             ..HostNetwork::default()
         }],
+        ..TrialRecord::default()
     }
 }
 

@@ -9,6 +9,8 @@ mod netlink;
 use crate::procfile;
 use dyno_model::cause::Residue;
 use dyno_model::{FullSocket, Nanos, NetworkCounter, NetworkState};
+pub use netlink::Queue;
+use netlink::Socket;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,103 +19,27 @@ const NET: &str = "/proc/thread-self/net";
 
 /// Where a counter stands: in a file of [`NET`] that has a line of names and a line of values for each
 /// protocol (proc(5)), or one line for each value (`snmp6`, with an empty protocol).
+#[rustfmt::skip]
 const FILES: &[(NetworkCounter, &str, &str, &str)] = &[
-    (
-        NetworkCounter::ReceiveBufferErrors,
-        "snmp",
-        "Udp",
-        "RcvbufErrors",
-    ),
-    (
-        NetworkCounter::ReceiveBufferErrors,
-        "snmp6",
-        "",
-        "Udp6RcvbufErrors",
-    ),
-    (
-        NetworkCounter::SocketMemoryErrors,
-        "snmp",
-        "Udp",
-        "MemErrors",
-    ),
-    (
-        NetworkCounter::SocketMemoryErrors,
-        "snmp6",
-        "",
-        "Udp6MemErrors",
-    ),
-    (
-        NetworkCounter::SendBufferErrors,
-        "snmp",
-        "Udp",
-        "SndbufErrors",
-    ),
-    (
-        NetworkCounter::SendBufferErrors,
-        "snmp6",
-        "",
-        "Udp6SndbufErrors",
-    ),
-    (
-        NetworkCounter::ChecksumErrors,
-        "snmp",
-        "Udp",
-        "InCsumErrors",
-    ),
+    (NetworkCounter::ReceiveBufferErrors, "snmp", "Udp", "RcvbufErrors"),
+    (NetworkCounter::ReceiveBufferErrors, "snmp6", "", "Udp6RcvbufErrors"),
+    (NetworkCounter::SocketMemoryErrors, "snmp", "Udp", "MemErrors"),
+    (NetworkCounter::SocketMemoryErrors, "snmp6", "", "Udp6MemErrors"),
+    (NetworkCounter::SendBufferErrors, "snmp", "Udp", "SndbufErrors"),
+    (NetworkCounter::SendBufferErrors, "snmp6", "", "Udp6SndbufErrors"),
+    (NetworkCounter::ChecksumErrors, "snmp", "Udp", "InCsumErrors"),
     (NetworkCounter::NoPort, "snmp", "Udp", "NoPorts"),
-    (
-        NetworkCounter::ReassemblyFailures,
-        "snmp",
-        "Ip",
-        "ReasmFails",
-    ),
-    (
-        NetworkCounter::ReassemblyFailures,
-        "snmp6",
-        "",
-        "Ip6ReasmFails",
-    ),
-    (
-        NetworkCounter::ReassemblyTimeouts,
-        "snmp",
-        "Ip",
-        "ReasmTimeout",
-    ),
-    (
-        NetworkCounter::ReassemblyTimeouts,
-        "snmp6",
-        "",
-        "Ip6ReasmTimeout",
-    ),
+    (NetworkCounter::ReassemblyFailures, "snmp", "Ip", "ReasmFails"),
+    (NetworkCounter::ReassemblyFailures, "snmp6", "", "Ip6ReasmFails"),
+    (NetworkCounter::ReassemblyTimeouts, "snmp", "Ip", "ReasmTimeout"),
+    (NetworkCounter::ReassemblyTimeouts, "snmp6", "", "Ip6ReasmTimeout"),
     (NetworkCounter::IpDiscards, "snmp", "Ip", "InDiscards"),
     (NetworkCounter::IpDiscards, "snmp", "Ip", "OutDiscards"),
     (NetworkCounter::TcpRetransmits, "snmp", "Tcp", "RetransSegs"),
-    (
-        NetworkCounter::TcpDrops,
-        "netstat",
-        "TcpExt",
-        "TCPBacklogDrop",
-    ),
+    (NetworkCounter::TcpDrops, "netstat", "TcpExt", "TCPBacklogDrop"),
     (NetworkCounter::TcpDrops, "netstat", "TcpExt", "TCPRcvQDrop"),
     (NetworkCounter::TcpDrops, "netstat", "TcpExt", "TCPOFODrop"),
 ];
-
-/// What waits in front of a device, and what was dropped there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Queue {
-    /// Frames that found no room.
-    pub dropped: u64,
-    /// Bytes that wait.
-    pub bytes: u64,
-}
-
-/// A UDP socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Socket {
-    port: u16,
-    receive_buffer: u64,
-    dropped: u64,
-}
 
 /// Counters since the network exists, and its state at an instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

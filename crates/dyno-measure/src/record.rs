@@ -10,7 +10,7 @@ mod bins;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bins::Bins;
+use bins::{Bins, empty};
 use dyno_model::Metric;
 use dyno_model::record::{Distribution, HdrText};
 use dyno_model::unit::Nanos;
@@ -330,13 +330,6 @@ pub fn decode(text: &HdrText) -> Result<Histogram<u64>, RecordError> {
     Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|e| RecordError::Decode(e.to_string()))
-}
-
-/// An empty histogram of the bounds that all have.
-fn empty<C: Counter>() -> Histogram<C> {
-    // The library refuses lowest < 1, highest < 2 * lowest and digits > 5; these are constants.
-    Histogram::new_with_bounds(LOWEST.0, HIGHEST.0, DIGITS)
-        .unwrap_or_else(|e| unreachable!("constant histogram bounds were refused: {e}"))
 }
 
 /// An empty histogram whose memory is resident.

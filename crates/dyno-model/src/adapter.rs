@@ -79,8 +79,36 @@ pub struct OptionSpec {
     pub doc: String,
 }
 
-/// What an adapter can do. The planner refuses what it cannot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+impl OptionSpec {
+    /// An option of the type of its `default`, with any value of that type.
+    pub fn new(name: &str, default: OptionValue, doc: impl Into<String>) -> Self {
+        OptionSpec {
+            name: name.to_owned(),
+            kind: match default {
+                OptionValue::Bool(_) => OptionKind::Bool,
+                OptionValue::Int(_) => OptionKind::Int,
+                OptionValue::Float(_) => OptionKind::Float,
+                OptionValue::Text(_) => OptionKind::Text,
+            },
+            default: Some(default),
+            least: None,
+            most: None,
+            doc: doc.into(),
+        }
+    }
+    /// An option that is one of `values`, and the first of them where it is left out.
+    pub fn one_of(name: &str, values: &[&str], doc: impl Into<String>) -> Self {
+        let default = values.first().copied().unwrap_or_default();
+        let values = values.iter().map(|value| (*value).to_owned());
+        OptionSpec {
+            kind: OptionKind::OneOf(values.collect()),
+            ..OptionSpec::new(name, OptionValue::Text(default.to_owned()), doc)
+        }
+    }
+}
+
+/// What an adapter can do, by default nothing. The planner refuses what it cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Capabilities {
     /// The payload is written in place into memory that the library lends: no copy on send.
     pub loan: bool,
@@ -129,7 +157,7 @@ impl Capabilities {
 }
 
 /// An adapter as `dyno list adapters` shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AdapterDescription {
     /// The name that stack files use.
     pub name: String,

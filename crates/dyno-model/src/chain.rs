@@ -2,12 +2,11 @@
 
 use crate::adapter::Options;
 use crate::daemon::Daemon;
-use crate::factor::{Placement, Wait, kebab_text};
-use crate::unit::{Nanos, UnitError};
+use crate::factor::{Placement, Wait};
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
 /// How many legs a chain may have. With one there is nothing to join.
 pub const LEGS: RangeInclusive<usize> = 2..=8;
@@ -68,33 +67,29 @@ pub struct Queue {
     pub full: Full,
 }
 
-/// What a full queue does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Full {
-    /// Takes no further message until there is room.
-    #[default]
-    HoldUp,
-    /// Loses the message that has waited longest.
-    DropOldest,
-    /// Loses the message that has just come.
-    DropNewest,
+choice! {
+    /// What a full queue does.
+    #[derive(Default)]
+    Full, "full queue" {
+        /// Takes no further message until there is room.
+        #[default]
+        HoldUp = "hold-up",
+        /// Loses the message that has waited longest.
+        DropOldest = "drop-oldest",
+        /// Loses the message that has just come.
+        DropNewest = "drop-newest",
+    }
 }
 
-/// Who carries messages through a gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Threads {
-    /// One thread for both directions.
-    One,
-    /// One for each direction; where it blocks, one for each channel that it reads from.
-    Direction,
+choice! {
+    /// Who carries messages through a gateway.
+    Threads, "number of threads" {
+        /// One thread for both directions.
+        One = "one",
+        /// One for each direction; where it blocks, one for each channel that it reads from.
+        Direction = "direction",
+    }
 }
-
-kebab_text!(Full, "full queue", {
-    HoldUp => "hold-up", DropOldest => "drop-oldest", DropNewest => "drop-newest"
-});
-kebab_text!(Threads, "number of threads", { One => "one", Direction => "direction" });
 
 impl Gateway {
     /// It is no participant of the trial: a program bridges the legs, and nobody sees what it does.

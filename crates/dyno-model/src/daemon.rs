@@ -1,11 +1,7 @@
 //! Processes that a stack needs beside the participants: brokers, routers, memory managers.
 
-use crate::factor::kebab_text;
-use crate::unit::UnitError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 /// One process that the runner starts before the participants of each trial and ends after them.
 ///
@@ -82,34 +78,23 @@ pub enum Ready {
     Connect(String),
 }
 
-/// The signal that asks a daemon to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum StopSignal {
-    /// SIGTERM
-    #[default]
-    #[serde(rename = "SIGTERM")]
-    Term,
-    /// SIGINT
-    #[serde(rename = "SIGINT")]
-    Int,
-    /// SIGHUP
-    #[serde(rename = "SIGHUP")]
-    Hup,
-    /// SIGQUIT
-    #[serde(rename = "SIGQUIT")]
-    Quit,
-    /// SIGKILL
-    #[serde(rename = "SIGKILL")]
-    Kill,
+choice! {
+    /// The signal that asks a daemon to end.
+    #[derive(Default)]
+    StopSignal, "signal" {
+        /// SIGTERM
+        #[default]
+        Term = "SIGTERM",
+        /// SIGINT
+        Int = "SIGINT",
+        /// SIGHUP
+        Hup = "SIGHUP",
+        /// SIGQUIT
+        Quit = "SIGQUIT",
+        /// SIGKILL
+        Kill = "SIGKILL",
+    }
 }
-
-kebab_text!(StopSignal, "signal", {
-    Term => "SIGTERM",
-    Int => "SIGINT",
-    Hup => "SIGHUP",
-    Quit => "SIGQUIT",
-    Kill => "SIGKILL",
-});
 
 /// Placeholders that stand for text.
 pub const TEXTS: &[&str] = &["scratch", "session", "address", "group"];

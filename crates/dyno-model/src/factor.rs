@@ -5,103 +5,64 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a receiver waits for a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wait {
-    /// The role's own thread polls without pause and never sleeps.
-    Spin,
-    /// The role's own thread sleeps until the mechanism wakes it.
-    Block,
-    /// The library calls us from a thread of its own.
-    Callback,
+choice! {
+    /// How a receiver waits for a message.
+    Wait, "wait strategy" {
+        /// The role's own thread polls without pause and never sleeps.
+        Spin = "spin",
+        /// The role's own thread sleeps until the mechanism wakes it.
+        Block = "block",
+        /// The library calls us from a thread of its own.
+        Callback = "callback",
+    }
 }
 
-/// How much of the payload the roles touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// Only the header of at most 32 bytes is written and read.
-    Stamp,
-    /// Every byte is written by the source and verified by the sink, within the latency.
-    All,
+choice! {
+    /// How much of the payload the roles touch.
+    Access, "payload access" {
+        /// Only the header of at most 32 bytes is written and read.
+        Stamp = "stamp",
+        /// Every byte is written by the source and verified by the sink, within the latency.
+        All = "all",
+    }
 }
 
-/// What the processes of participants are started as, where that is a part of what is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// A process.
-    Process,
-    /// A process alone in namespaces of its own for processes, mounts, names of the host, message queues and System V's
-    /// shared memory; its files and its network are those of its host.
-    Container,
+choice! {
+    /// What the processes of participants are started as, where that is a part of what is measured.
+    Start, "start" {
+        /// A process.
+        Process = "process",
+        /// A process alone in namespaces of its own for processes, mounts, names of the host, message queues and System V's
+        /// shared memory; its files and its network are those of its host.
+        Container = "container",
+    }
 }
 
-kebab_text!(Start, "start", { Process => "process", Container => "container" });
-
-/// How a sender waits until a message is due.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pacing {
-    /// It sleeps until shortly before the due time, then spins: messages are sent on time, and the sender keeps its CPU
-    /// busy.
-    #[default]
-    Spin,
-    /// It sleeps until the due time, as applications do: its CPU is free until then, and each message is late by the
-    /// wake-up.
-    Sleep,
+choice! {
+    /// How a sender waits until a message is due.
+    #[derive(Default)]
+    Pacing, "pacer" {
+        /// It sleeps until shortly before the due time, then spins: messages are sent on time, and the sender keeps its CPU
+        /// busy.
+        #[default]
+        Spin = "spin",
+        /// It sleeps until the due time, as applications do: its CPU is free until then, and each message is late by the
+        /// wake-up.
+        Sleep = "sleep",
+    }
 }
 
-kebab_text!(Pacing, "pacer", { Spin => "spin", Sleep => "sleep" });
-
-/// Where the two sides of an exchange live, relative to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// Threads of one process.
-    Thread,
-    /// Processes of one host.
-    Process,
-    /// Processes of different hosts.
-    Host,
+choice! {
+    /// Where the two sides of an exchange live, relative to each other.
+    Placement, "placement" {
+        /// Threads of one process.
+        Thread = "thread",
+        /// Processes of one host.
+        Process = "process",
+        /// Processes of different hosts.
+        Host = "host",
+    }
 }
-
-macro_rules! kebab_text {
-    ($ty:ident, $what:literal, { $($variant:ident => $text:literal),+ $(,)? }) => {
-        impl $ty {
-            /// Every value, in the order in which tables show them.
-            pub const ALL: &'static [$ty] = &[$($ty::$variant),+];
-            /// The text form used in files, flags and tables.
-            pub const fn as_str(self) -> &'static str {
-                match self { $($ty::$variant => $text),+ }
-            }
-        }
-        impl fmt::Display for $ty {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.as_str()) }
-        }
-        impl FromStr for $ty {
-            type Err = UnitError;
-            fn from_str(text: &str) -> Result<Self, UnitError> {
-                match text {
-                    $($text => Ok($ty::$variant),)+
-                    _ => Err(UnitError {
-                        what: $what,
-                        found: text.to_owned(),
-                        reason: "there is none of that name".into(),
-                        example: concat!($("`", $text, "` "),+),
-                    }),
-                }
-            }
-        }
-    };
-}
-pub(crate) use kebab_text;
-kebab_text!(Wait, "wait strategy", { Spin => "spin", Block => "block", Callback => "callback" });
-kebab_text!(Access, "payload access", { Stamp => "stamp", All => "all" });
-kebab_text!(Placement, "placement", { Thread => "thread", Process => "process", Host => "host" });
 
 /// How many senders face how many receivers, written `1-1`, `3-1`, `2-2`, and how often the whole exchange stands there at
 /// once, side by side: `1-1x4` is four times `1-1`.
@@ -200,17 +161,15 @@ impl From<Topology> for String {
     }
 }
 
-/// When the messages of a stream are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
-    /// Equal gaps.
-    Fixed,
-    /// Exponentially distributed gaps with the same mean (a Poisson process), seeded.
-    Poisson,
+choice! {
+    /// When the messages of a stream are due.
+    Arrivals, "arrival process" {
+        /// Equal gaps.
+        Fixed = "fixed",
+        /// Exponentially distributed gaps with the same mean (a Poisson process), seeded.
+        Poisson = "poisson",
+    }
 }
-kebab_text!(Arrivals, "arrival process", { Fixed => "fixed", Poisson => "poisson" });
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,9 @@
 //! that outlives its process ([`FaultEvent`]). The runner makes the faults, stamps them ([`FaultMade`]) and works out
 //! of the logs what came of them ([`Outage`]).
 
-use crate::probe::choice;
-use crate::unit::{Nanos, UnitError, with_prefix};
+use crate::unit::{Nanos, with_prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 choice! {
     /// What is done.

@@ -4,13 +4,10 @@
 //! comparisons as every experiment has. What belongs together has the same [`Flow::group`], and one trial of the group
 //! is one trial of each of its flows.
 
-use crate::factor::kebab_text;
-use crate::plan::ExperimentId;
+use crate::plan::number::ExperimentId;
 use crate::sizes::Sizes;
-use crate::unit::{Nanos, UnitError};
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// What an experiment is as a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,17 +54,15 @@ impl Flow {
     }
 }
 
-/// Which participants of a group of flows share a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Processes {
-    /// Each flow has a process for each of its participants; flows that are alike share them.
-    PerFlow,
-    /// All senders on a host are one process, all receivers on it another.
-    PerSide,
+choice! {
+    /// Which participants of a group of flows share a process.
+    Processes, "choice of processes" {
+        /// Each flow has a process for each of its participants; flows that are alike share them.
+        PerFlow = "per-flow",
+        /// All senders on a host are one process, all receivers on it another.
+        PerSide = "per-side",
+    }
 }
-kebab_text!(Processes, "choice of processes", { PerFlow => "per-flow", PerSide => "per-side" });
-
 /// When the first message of a flow is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

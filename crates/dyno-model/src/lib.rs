@@ -4,6 +4,9 @@
 //! measured. What is serialised here is either the agent protocol ([`protocol`]) or the run
 //! directory ([`record`]); both are versioned.
 
+#[macro_use]
+mod choice;
+
 pub mod adapter;
 pub mod asked;
 pub mod cause;

@@ -3,34 +3,17 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What executes the processor of a virtual machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Accelerator {
-    /// KVM where it works, else emulation. Resolved before a run begins: no stored run has it.
-    #[default]
-    Auto,
-    /// The processor's own virtualisation, by Linux' KVM.
-    Kvm,
-    /// Emulation in software, by QEMU's translator.
-    Tcg,
-}
-
-impl Accelerator {
-    /// All of them by the names that files have for them.
-    pub const ALL: [(&str, Accelerator); 3] = [
-        ("auto", Accelerator::Auto),
-        ("kvm", Accelerator::Kvm),
-        ("tcg", Accelerator::Tcg),
-    ];
-
-    /// The name that files have for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Accelerator::Auto => "auto",
-            Accelerator::Kvm => "kvm",
-            Accelerator::Tcg => "tcg",
-        }
+choice! {
+    /// What executes the processor of a virtual machine.
+    #[derive(Default)]
+    Accelerator, "accelerator" {
+        /// KVM where it works, else emulation. Resolved before a run begins: no stored run has it.
+        #[default]
+        Auto = "auto",
+        /// The processor's own virtualisation, by Linux' KVM.
+        Kvm = "kvm",
+        /// Emulation in software, by QEMU's translator.
+        Tcg = "tcg",
     }
 }
 

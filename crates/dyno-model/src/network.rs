@@ -4,47 +4,60 @@ use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Something that a kernel counts when it drops, repeats or cannot put together what a network carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NetworkCounter {
-    /// Datagrams that a socket's receive buffer had no room for.
-    ReceiveBufferErrors,
-    /// Datagrams that were dropped for want of memory for sockets (`net.ipv4.udp_mem`).
-    SocketMemoryErrors,
-    /// Datagrams that a socket's send buffer had no room for.
-    SendBufferErrors,
-    /// Fragments whose packet could not be put together.
-    ReassemblyFailures,
-    /// Packets that were given up because fragments were missing for too long.
-    ReassemblyTimeouts,
-    /// Frames that the queue in front of the host's own link dropped.
-    UplinkDrops,
-    /// Frames that the switch's queue in front of the link to the host dropped.
-    DownlinkDrops,
-    /// Frames that a device of the host dropped.
-    DeviceDrops,
-    /// Packets that the machine's CPUs had no room for in their backlog.
-    BacklogDrops,
-    /// Packets that IP discarded on their way out or in, for want of room.
-    IpDiscards,
-    /// Datagrams that nobody listened for.
-    NoPort,
-    /// Datagrams with a wrong checksum.
-    ChecksumErrors,
-    /// Segments that TCP sent again.
-    TcpRetransmits,
-    /// Segments that TCP dropped because a socket had no room.
-    TcpDrops,
+macro_rules! counters {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal, $unit:literal, $fate:literal;)+) => {
+        /// Something that a kernel counts when it drops, repeats or cannot put together what a network carries.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum NetworkCounter {
+            $($(#[$doc])+ #[serde(rename = $name)] $variant),+
+        }
+
+        impl NetworkCounter {
+            /// The name in files and in JSON.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(NetworkCounter::$variant => $name),+ }
+            }
+            /// What is counted, in the plural.
+            pub const fn unit(self) -> &'static str {
+                match self { $(NetworkCounter::$variant => $unit),+ }
+            }
+            /// What became of what is counted: the rest of a sentence that begins with their number.
+            pub const fn fate(self) -> &'static str {
+                match self { $(NetworkCounter::$variant => $fate),+ }
+            }
+        }
+    };
 }
 
-/// What stands in texts for a counter.
-struct Facts {
-    name: &'static str,
-    /// What one of them is, in the plural.
-    unit: &'static str,
-    /// What became of them, after "how many units".
-    fate: &'static str,
+counters! {
+    /// Datagrams that a socket's receive buffer had no room for.
+    ReceiveBufferErrors = "receive_buffer_errors", "datagrams", "found a full receive buffer";
+    /// Datagrams that were dropped for want of memory for sockets (`net.ipv4.udp_mem`).
+    SocketMemoryErrors = "socket_memory_errors", "datagrams", "found no memory for sockets (net.ipv4.udp_mem)";
+    /// Datagrams that a socket's send buffer had no room for.
+    SendBufferErrors = "send_buffer_errors", "datagrams", "found a full send buffer";
+    /// Fragments whose packet could not be put together.
+    ReassemblyFailures = "reassembly_failures", "IP fragments", "could not be put together to a datagram";
+    /// Packets that were given up because fragments were missing for too long.
+    ReassemblyTimeouts = "reassembly_timeouts", "datagrams", "were given up because fragments of them were missing";
+    /// Frames that the queue in front of the host's own link dropped.
+    UplinkDrops = "uplink_drops", "frames", "were dropped by the queue in front of its own link";
+    /// Frames that the switch's queue in front of the link to the host dropped.
+    DownlinkDrops = "downlink_drops", "frames", "were dropped by the switch's queue in front of the link to it";
+    /// Frames that a device of the host dropped.
+    DeviceDrops = "device_drops", "frames", "were dropped by its network devices";
+    /// Packets that the machine's CPUs had no room for in their backlog.
+    BacklogDrops = "backlog_drops", "packets", "found a full backlog of a CPU of the machine (net.core.netdev_max_backlog)";
+    /// Packets that IP discarded on their way out or in, for want of room.
+    IpDiscards = "ip_discards", "packets", "were discarded by IP because there was no room";
+    /// Datagrams that nobody listened for.
+    NoPort = "no_port", "datagrams", "found nobody who listens";
+    /// Datagrams with a wrong checksum.
+    ChecksumErrors = "checksum_errors", "datagrams", "had a wrong checksum";
+    /// Segments that TCP sent again.
+    TcpRetransmits = "tcp_retransmits", "segments", "were sent again by TCP";
+    /// Segments that TCP dropped because a socket had no room.
+    TcpDrops = "tcp_drops", "segments", "were dropped by TCP because there was no room";
 }
 
 impl NetworkCounter {
@@ -66,86 +79,6 @@ impl NetworkCounter {
         NetworkCounter::TcpRetransmits,
     ];
 
-    const fn facts(self) -> Facts {
-        let (name, unit, fate) = match self {
-            NetworkCounter::ReceiveBufferErrors => (
-                "receive_buffer_errors",
-                "datagrams",
-                "found a full receive buffer",
-            ),
-            NetworkCounter::SocketMemoryErrors => (
-                "socket_memory_errors",
-                "datagrams",
-                "found no memory for sockets (net.ipv4.udp_mem)",
-            ),
-            NetworkCounter::SendBufferErrors => (
-                "send_buffer_errors",
-                "datagrams",
-                "found a full send buffer",
-            ),
-            NetworkCounter::ReassemblyFailures => (
-                "reassembly_failures",
-                "IP fragments",
-                "could not be put together to a datagram",
-            ),
-            NetworkCounter::ReassemblyTimeouts => (
-                "reassembly_timeouts",
-                "datagrams",
-                "were given up because fragments of them were missing",
-            ),
-            NetworkCounter::UplinkDrops => (
-                "uplink_drops",
-                "frames",
-                "were dropped by the queue in front of its own link",
-            ),
-            NetworkCounter::DownlinkDrops => (
-                "downlink_drops",
-                "frames",
-                "were dropped by the switch's queue in front of the link to it",
-            ),
-            NetworkCounter::DeviceDrops => (
-                "device_drops",
-                "frames",
-                "were dropped by its network devices",
-            ),
-            NetworkCounter::BacklogDrops => (
-                "backlog_drops",
-                "packets",
-                "found a full backlog of a CPU of the machine (net.core.netdev_max_backlog)",
-            ),
-            NetworkCounter::IpDiscards => (
-                "ip_discards",
-                "packets",
-                "were discarded by IP because there was no room",
-            ),
-            NetworkCounter::NoPort => ("no_port", "datagrams", "found nobody who listens"),
-            NetworkCounter::ChecksumErrors => {
-                ("checksum_errors", "datagrams", "had a wrong checksum")
-            }
-            NetworkCounter::TcpRetransmits => {
-                ("tcp_retransmits", "segments", "were sent again by TCP")
-            }
-            NetworkCounter::TcpDrops => (
-                "tcp_drops",
-                "segments",
-                "were dropped by TCP because there was no room",
-            ),
-        };
-        Facts { name, unit, fate }
-    }
-
-    /// The name in files and in JSON.
-    pub const fn as_str(self) -> &'static str {
-        self.facts().name
-    }
-    /// What is counted, in the plural.
-    pub const fn unit(self) -> &'static str {
-        self.facts().unit
-    }
-    /// What became of what is counted: the rest of a sentence that begins with their number.
-    pub const fn fate(self) -> &'static str {
-        self.facts().fate
-    }
     /// Whether what is counted may be a message that never arrives. TCP sends again what it drops.
     pub const fn loses_messages(self) -> bool {
         !matches!(

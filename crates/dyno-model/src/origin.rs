@@ -1,7 +1,7 @@
 //! Where the figures of a run come from: what was asked for, in the user's own words, and the files that
 //! were executed. With both, somebody else can repeat the run and see what differs.
 
-mod text;
+pub(crate) mod text;
 
 pub use text::Text;
 

@@ -1,7 +1,7 @@
 //! What a run will do, fully resolved: nothing is left to decide after planning.
 
-mod experiment;
-mod number;
+pub(crate) mod experiment;
+pub(crate) mod number;
 mod refusal;
 mod stack;
 mod testbed;
@@ -64,7 +64,7 @@ pub struct Precision {
 }
 
 /// Everything that a run does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// The suite's name.
     pub suite: String,

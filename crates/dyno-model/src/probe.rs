@@ -1,11 +1,9 @@
 //! What a probe measures: the ground that stacks stand on. A probe has no channel and no stack; each kind has its
 //! own few options, declared here once for whoever plans, runs and shows them.
 
-use crate::factor::kebab_text;
-use crate::unit::{Nanos, UnitError};
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 /// The stack that probes run on, and nothing else does: no stack at all.
 pub const GROUND: &str = "ground";
@@ -13,21 +11,6 @@ pub const GROUND: &str = "ground";
 /// The shortest period of a timer that is measured: a sleep, a wake-up and a record take several microseconds, and a
 /// thread that is never done before its next due time measures its own backlog.
 pub const SHORTEST_PERIOD: Nanos = Nanos::from_micros(10);
-
-/// A choice by name: each variant with its name in files, and what it is.
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
-        }
-
-        kebab_text!($name, $what, { $($variant => $text),+ });
-    };
-}
-
-pub(crate) use choice;
 
 choice! {
     /// The system call that is timed.

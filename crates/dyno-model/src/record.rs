@@ -333,10 +333,11 @@ impl fmt::Display for FailureKind {
 }
 
 /// How a trial ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// It has a measurement.
+    #[default]
     Completed,
     /// It has none, and is never averaged in.
     Failed {
@@ -392,7 +393,7 @@ pub struct CopyRecord {
 }
 
 /// One trial as stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// [`FORMAT`] of the writer.
     pub format: u32,
@@ -491,33 +492,8 @@ impl TrialRecord {
             format: FORMAT,
             id,
             position,
-            machines: Vec::new(),
-            started_unix_ms: 0,
-            wall: Nanos::ZERO,
             outcome,
-            distributions: BTreeMap::new(),
-            counts: Counts::default(),
-            flows: Vec::new(),
-            throughput: Throughput::default(),
-            cost: Cost::default(),
-            open: Nanos::ZERO,
-            matching: Nanos::ZERO,
-            raw: Vec::new(),
-            warnings: Vec::new(),
-            warmup: Nanos::ZERO,
-            unsteady: false,
-            noise: HostNoise::default(),
-            disturbed: Vec::new(),
-            places: Vec::new(),
-            clocks: Vec::new(),
-            one_way_bound: None,
-            networks: Vec::new(),
-            copies: Vec::new(),
-            forwarded: Vec::new(),
-            parts: None,
-            faults: Vec::new(),
-            outages: Vec::new(),
-            detections: Vec::new(),
+            ..TrialRecord::default()
         }
     }
 }

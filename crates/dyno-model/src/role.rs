@@ -1,25 +1,23 @@
 //! The roles that participants play.
 
-use serde::{Deserialize, Serialize};
-
-/// What a participant does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Sends on a schedule, or as fast as it can.
-    Source,
-    /// Receives and checks.
-    Sink,
-    /// Sends a ping and waits for the pongs.
-    Initiator,
-    /// Answers each ping with a pong.
-    Echo,
-    /// Both sides in one thread, for adapters with the `loopback` capability.
-    Loopback,
-    /// Measures the machine itself, with no channel.
-    Probe,
-    /// Takes from one leg of a chain and sends on the next.
-    Gateway,
+choice! {
+    /// What a participant does.
+    Role, "role" {
+        /// Sends on a schedule, or as fast as it can.
+        Source = "source",
+        /// Receives and checks.
+        Sink = "sink",
+        /// Sends a ping and waits for the pongs.
+        Initiator = "initiator",
+        /// Answers each ping with a pong.
+        Echo = "echo",
+        /// Both sides in one thread, for adapters with the `loopback` capability.
+        Loopback = "loopback",
+        /// Measures the machine itself, with no channel.
+        Probe = "probe",
+        /// Takes from one leg of a chain and sends on the next.
+        Gateway = "gateway",
+    }
 }
 
 impl Role {
@@ -37,17 +35,5 @@ impl Role {
             self,
             Role::Sink | Role::Initiator | Role::Loopback | Role::Probe
         )
-    }
-    /// The text form.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::Source => "source",
-            Role::Sink => "sink",
-            Role::Initiator => "initiator",
-            Role::Echo => "echo",
-            Role::Loopback => "loopback",
-            Role::Probe => "probe",
-            Role::Gateway => "gateway",
-        }
     }
 }

@@ -4,28 +4,24 @@
 //! search may try. Nothing about an experiment is decided after planning; the search only decides which of them get
 //! trials. See `docs/adr/0027-a-search-climbs-a-planned-ladder.md`.
 
-use crate::factor::kebab_text;
-use crate::origin::Text;
-use crate::plan::{Experiment, ExperimentId};
-use crate::unit::{PayloadSize, RateHz, UnitError};
+use crate::origin::text::Text;
+use crate::plan::experiment::Experiment;
+use crate::plan::number::ExperimentId;
+use crate::unit::{PayloadSize, RateHz};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
-/// The factor that a search raises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Raised {
-    /// Messages per second of each sender of a stream.
-    Rate,
-    /// The size of each message.
-    Payload,
-    /// Receivers of what is sent one way; callers of a call, initiators of a ping-pong.
-    Clients,
+choice! {
+    /// The factor that a search raises.
+    Raised, "factor of a search" {
+        /// Messages per second of each sender of a stream.
+        Rate = "rate",
+        /// The size of each message.
+        Payload = "payload",
+        /// Receivers of what is sent one way; callers of a call, initiators of a ping-pong.
+        Clients = "clients",
+    }
 }
-kebab_text!(Raised, "factor of a search", { Rate => "rate", Payload => "payload", Clients => "clients" });
-
 /// What `--search FACTOR --until LIMITS.toml` asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {

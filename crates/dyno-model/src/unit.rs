@@ -373,6 +373,22 @@ impl HdrText {
     pub const DIGITS: u8 = 3;
 }
 
+/// `1 trial`, `2 trials`.
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    let plural = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
+/// `31 %`, `5.2 %` or `0.43 %`.
+pub fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    match p {
+        10.0.. => format!("{p:.0} %"),
+        1.0.. => format!("{p:.1} %"),
+        _ => format!("{p:.2} %"),
+    }
+}
+
 /// Three significant digits without zeros at the end, and a decimal prefix.
 pub fn with_prefix(value: f64) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];

@@ -1,14 +1,13 @@
 //! The workloads: one table of what each is. Planner, agents, runner, summaries, exports, judgements, the page and
 //! the reference read it; what a workload *does* is its roles in the agent.
 
-use crate::factor::{Arrivals, kebab_text};
+use crate::factor::Arrivals;
 use crate::metric::Metric;
 use crate::probe::Probe;
 use crate::role::Role;
-use crate::unit::{Nanos, RateHz, UnitError};
+use crate::unit::{Nanos, RateHz};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 /// What makes a participant send its next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -254,12 +253,10 @@ const ONE_WAY: WorkloadInfo = WorkloadInfo {
 
 macro_rules! workloads {
     ($($variant:ident = $name:literal, $meaning:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
-        /// The shape of an exchange, without its numbers.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum WorkloadKind {
-            $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
+        choice! {
+            /// The shape of an exchange, without its numbers.
+            WorkloadKind, "workload" { $(#[doc = $meaning] $variant = $name),+ }
         }
-        kebab_text!(WorkloadKind, "workload", { $($variant => $name),+ });
 
         impl WorkloadKind {
             /// Its row of the table.

@@ -92,19 +92,10 @@ fn alone(leg: &ChainLeg) -> Stack {
     Stack {
         name: leg.stack.clone(),
         adapter: leg.adapter.clone(),
-        description: String::new(),
         waits: leg.wait.into_iter().collect(),
         options: leg.options.clone(),
-        floor: false,
-        loopback: false,
-        sends_later: false,
-        asks: false,
-        channels: None,
-        placements: Vec::new(),
         daemons: leg.daemons.clone(),
-        timeouts: Vec::new(),
-        install: None,
-        chain: None,
+        ..Stack::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::daemon;
-use crate::quantity::{PlainWait, Quantity, one, several};
+use crate::quantity::{DESCRIBE, PlainWait, Quantity, one, several};
 use crate::stack::{self, Reader};
 use dyno_model::chain::{Chain, ChainLeg, Full, Gateway, LEGS, Queue, Threads};
 use dyno_model::daemon::Daemon;
@@ -67,11 +67,10 @@ fn read_within(
     }
     let name = *reader.within.last()?;
     for entry in set {
-        problems.push(
-            Problem::at(&entry.key_at, format!("the chain {name:?} has no options"))
-                .label("an option of one of its legs")
-                .help("set it in the stack file of the leg, or name the leg's stack alone"),
-        );
+        Problem::at(&entry.key_at, format!("the chain {name:?} has no options"))
+            .label("an option of one of its legs")
+            .help("set it in the stack file of the leg, or name the leg's stack alone")
+            .note(problems);
     }
     read(reader, source, &table, problems)
 }
@@ -85,28 +84,14 @@ fn read(
 ) -> Option<Stack> {
     table.refuse_unknown("a chain", KEYS, problems);
     let name = reader.within.last()?;
-    let description = match table.get("description") {
-        Some(node) => node.text("`description`", problems),
-        None => {
-            problems.push(
-                Problem::at(&Place::top(source), "the chain has no `description`")
-                    .label("`description` is missing")
-                    .help("write `description = \"…\"`: one line on what it is"),
-            );
-            None
-        }
-    };
+    let top = Place::top(source);
+    let description = table.required("description", "the chain", &top, DESCRIBE, problems);
+    let description = description.and_then(|node| node.text("`description`", problems));
     let joint = table
         .get("gateway")
         .map_or(Some(Gateway::default()), |node| gateway(node, problems));
     let node = table.get("leg")?;
-    let Value::List(items) = &node.value else {
-        problems.push(
-            node.wrong_kind("`leg`", "a list of tables")
-                .help("begin each leg with a line `[[leg]]`"),
-        );
-        return None;
-    };
+    let items = node.tables("`leg`", "begin each leg with a line `[[leg]]`", problems)?;
     // All mistakes are reported, not the first alone.
     let parts: Vec<Option<Part<'_>>> = items.iter().map(|n| part(reader, n, problems)).collect();
     let parts: Vec<Part<'_>> = parts.into_iter().collect::<Option<_>>()?;
@@ -117,8 +102,7 @@ fn read(
     let chain = join(&parts, &joint, reader.adapters, problems);
     if !LEGS.contains(&chain.legs.len()) {
         let found = chain.legs.len();
-        problems.push(
-            Problem::at(
+        return Problem::at(
                 &node.at,
                 format!(
                     "a chain has {} to {} legs, found {found}",
@@ -130,9 +114,7 @@ fn read(
             .help(match found {
                 0 | 1 => "write at least two [[leg]]s, or name the stack itself where a suite or --stack names this one",
                 _ => "leave some out; the legs of a chain that is a leg count too",
-            }),
-        );
-        return None;
+            }).refuse(problems);
     }
     let waits = waits(table, &node.at, &parts, reader.adapters, problems)?;
     let mut daemons = Vec::new();
@@ -154,22 +136,18 @@ fn read(
         description: description?.to_owned(),
         waits,
         options: Options::new(),
-        floor: false,
-        loopback: false,
         sends_later: parts.first().is_some_and(|part| part.sends_later),
-        asks: false,
-        channels: None,
         placements: vec![match chain.hosts() {
             1 => Placement::Process,
             _ => Placement::Host,
         }],
         daemons,
-        timeouts: Vec::new(),
         install: match table.get("install") {
-            Some(node) => node.text("`install`", problems).map(str::to_owned),
+            Some(_) => table.text("install", problems).map(str::to_owned),
             None => only(parts.iter().filter_map(|part| part.install.clone())),
         },
         chain: Some(chain),
+        ..Stack::default()
     })
 }
 
@@ -192,35 +170,24 @@ pub(crate) fn named(table: &Table) -> Vec<&str> {
 fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Option<Part<'n>> {
     let table = node.table("a leg", problems)?;
     table.refuse_unknown("a leg", LEG, problems);
-    let Some(named) = table.get("stack") else {
-        problems.push(
-            Problem::at(&node.at, "the leg has no `stack`")
-                .label("`stack` is missing")
-                .help("write `stack = \"…\"`; see `dyno list stacks`"),
-        );
-        return None;
-    };
+    let advice = "write `stack = \"…\"`; see `dyno list stacks`";
+    let named = table.required("stack", "the leg", &node.at, advice, problems)?;
     let name = named.text("`stack`", problems)?;
     if reader.within.contains(&name) {
         let way: Vec<&str> = reader.within.iter().copied().chain([name]).collect();
-        problems.push(
-            Problem::at(
-                &named.at,
-                format!("the chain {name:?} names itself: {}", way.join(" > ")),
-            )
-            .label("a leg of itself")
-            .help("name another stack"),
-        );
-        return None;
+        return Problem::at(
+            &named.at,
+            format!("the chain {name:?} names itself: {}", way.join(" > ")),
+        )
+        .label("a leg of itself")
+        .help("name another stack")
+        .refuse(problems);
     }
     let wait = given::<PlainWait>(table, "wait", problems);
     let placement = given::<Placement>(table, "placement", problems);
     let source = match reader.catalog.stack(name, &named.at) {
         Ok(source) => source,
-        Err(problem) => {
-            problems.push(problem);
-            return None;
-        }
+        Err(problem) => return problem.refuse(problems),
     };
     let within: Vec<&str> = reader.within.iter().copied().chain([name]).collect();
     let inner = Reader {
@@ -228,9 +195,7 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
         ..*reader
     };
     // What differs of the leg's stack in this chain.
-    let options = table
-        .get("options")
-        .and_then(|n| n.table("`options`", problems));
+    let options = table.table("options", problems);
     let options = options.map_or(&[][..], |t| &t.0);
     let stack = read_within(&inner, source, options, problems)?;
     let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
@@ -240,14 +205,13 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
     };
     if let Some(mut chain) = stack.chain {
         if let Some(at) = table.get("placement").map(|n| &n.at) {
-            problems.push(
-                Problem::at(
-                    at,
-                    format!("the leg {name:?} is a chain, whose legs have placements"),
-                )
-                .label("leave it out")
-                .help(format!("write `placement` at the legs of {name}")),
-            );
+            Problem::at(
+                at,
+                format!("the leg {name:?} is a chain, whose legs have placements"),
+            )
+            .label("leave it out")
+            .help(format!("write `placement` at the legs of {name}"))
+            .note(problems);
         }
         let has_own = chain.legs.iter().all(|leg| leg.wait.is_some());
         for leg in &mut chain.legs {
@@ -273,14 +237,13 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
     };
     let adapter = reader.adapters.iter().find(|a| a.name == leg.adapter)?;
     if let Some(text) = impossible(&leg, &stack, adapter) {
-        problems.push(
-            Problem::at(
-                &named.at,
-                format!("the stack {name:?} cannot be this leg: {text}"),
-            )
-            .label("cannot be this leg")
-            .help("name another stack, or give the leg another `wait` or `placement`"),
-        );
+        Problem::at(
+            &named.at,
+            format!("the stack {name:?} cannot be this leg: {text}"),
+        )
+        .label("cannot be this leg")
+        .help("name another stack, or give the leg another `wait` or `placement`")
+        .note(problems);
     }
     Some(Part {
         at: &named.at,
@@ -314,10 +277,10 @@ fn join(
             continue;
         }
         if let Some(text) = unjoinable(&chain.legs, part.legs.len(), adapters) {
-            problems.push(Problem::at(part.at, text).label("no gateway can join them").help(
+            Problem::at(part.at, text).label("no gateway can join them").help(
                 "put a leg between them whose adapter is built in: a gateway to it and one from it are two \
                  processes",
-            ));
+            ).note(problems);
         }
     }
     chain
@@ -357,22 +320,19 @@ fn programs(
     problems: &mut Problems,
 ) -> Vec<Daemon> {
     let [a, b] = parts else {
-        problems.push(
-            Problem::at(
+        Problem::at(
                 &node.at,
                 format!("a program bridges two legs, found {}", parts.len()),
             )
             .label("not two legs")
-            .help("write the two legs and their program to a stack file of their own, and name that as a leg"),
-        );
+            .help("write the two legs and their program to a stack file of their own, and name that as a leg").note(problems);
         return Vec::new();
     };
     if let Some(at) = table.get("gateway").map(|n| &n.at) {
-        problems.push(
-            Problem::at(at, "a program bridges these legs, and no gateway of Dyno's")
-                .label("leave it out")
-                .help("what the program does is in its own configuration: `[daemon.files]`"),
-        );
+        Problem::at(at, "a program bridges these legs, and no gateway of Dyno's")
+            .label("leave it out")
+            .help("what the program does is in its own configuration: `[daemon.files]`")
+            .note(problems);
     }
     // Its texts may name options of the legs that it joins.
     let joined = [a.legs.last(), b.legs.first()];
@@ -391,14 +351,8 @@ fn queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
     let table = node.table("`queue`", problems)?;
     table.refuse_unknown("a queue", QUEUE, problems);
     let full = given::<Full>(table, "full", problems);
-    let Some(depth) = table.get("depth") else {
-        problems.push(
-            Problem::at(&node.at, "the queue has no `depth`")
-                .label("`depth` is missing")
-                .help("write for example `queue = { depth = 64, full = \"hold-up\" }`"),
-        );
-        return None;
-    };
+    let advice = "write for example `queue = { depth = 64, full = \"hold-up\" }`";
+    let depth = table.required("depth", "the queue", &node.at, advice, problems)?;
     let depth = depth.whole("`depth`", 1, DEEPEST, problems)?;
     Some(Queue {
         depth: u32::try_from(depth).ok()?,
@@ -419,10 +373,9 @@ fn waits(
     let given = table.get("waits");
     if free.is_empty() {
         if let Some(node) = given {
-            problems.push(
-                Problem::at(&node.at, "every leg of the chain has a wait of its own")
-                    .label("leave it out"),
-            );
+            Problem::at(&node.at, "every leg of the chain has a wait of its own")
+                .label("leave it out")
+                .note(problems);
         }
         // How receivers at the end wait.
         return legs()
@@ -441,11 +394,10 @@ fn waits(
             });
             if let Some(leg) = cannot {
                 let text = format!("the leg {:?} cannot wait by {}", leg.stack, wait.value.0);
-                problems.push(
-                    Problem::at(&wait.at, text)
-                        .label(format!("not among the capabilities of {}", leg.adapter))
-                        .help("give that leg a `wait` of its own"),
-                );
+                Problem::at(&wait.at, text)
+                    .label(format!("not among the capabilities of {}", leg.adapter))
+                    .help("give that leg a `wait` of its own")
+                    .note(problems);
             }
         }
         return Some(waits.into_iter().map(|wait| wait.value.0).collect());
@@ -468,15 +420,13 @@ fn waits(
             .filter(|p| !p.waits.is_empty())
             .map(of)
             .collect();
-        problems.push(
-            Problem::at(
-                at,
-                format!("no wait is natural to all legs: {}", all.join(", ")),
-            )
-            .label("without a wait of their own")
-            .help("write `wait` at the legs, or `waits` for the chain"),
-        );
-        return None;
+        return Problem::at(
+            at,
+            format!("no wait is natural to all legs: {}", all.join(", ")),
+        )
+        .label("without a wait of their own")
+        .help("write `wait` at the legs, or `waits` for the chain")
+        .refuse(problems);
     }
     Some(waits)
 }

@@ -44,17 +44,16 @@ pub(crate) fn check_count(matrix: &Matrix<'_>, problems: &mut Problems) {
                 1 => "1 set of CPUs".to_owned(),
                 n => format!("{n} sets of CPUs"),
             };
-            problems.push(
-                Problem::at(
-                    at,
-                    format!(
-                        "`cpus` names {found}, but topology {} has {participants} participants",
-                        topology.alone()
-                    ),
-                )
-                .label("one set, or one CPU, for each participant, senders first")
-                .help("write as many as participants, or \"auto\""),
-            );
+            Problem::at(
+                at,
+                format!(
+                    "`cpus` names {found}, but topology {} has {participants} participants",
+                    topology.alone()
+                ),
+            )
+            .label("one set, or one CPU, for each participant, senders first")
+            .help("write as many as participants, or \"auto\"")
+            .note(problems);
         }
     }
 }
@@ -208,29 +207,27 @@ fn refuse_overlaps(
             Some((i, *cpu, other.value == set.value && set.value.len() == 1))
         });
         match both {
-            Some((_, cpu, true)) if cell.wait == Wait::Spin => problems.push(
-                Problem::at(
-                    &set.at,
-                    format!("two roles share CPU {cpu} while they spin"),
-                )
-                .label(format!("experiment `{experiment}` waits by spin"))
-                .help(
-                    "give each a CPU of its own, or wait by \"block\"; where they are to share it, \
+            Some((_, cpu, true)) if cell.wait == Wait::Spin => Problem::at(
+                &set.at,
+                format!("two roles share CPU {cpu} while they spin"),
+            )
+            .label(format!("experiment `{experiment}` waits by spin"))
+            .help(
+                "give each a CPU of its own, or wait by \"block\"; where they are to share it, \
                          write { sets = […], share = true }",
-                ),
-            ),
+            )
+            .note(problems),
             Some((_, _, true)) | None => {}
-            Some((i, cpu, false)) => problems.push(
-                Problem::at(
-                    &set.at,
-                    format!("participants {i} and {j} both have CPU {cpu}"),
-                )
-                .label("overlaps an earlier set")
-                .help(
-                    "give each participant CPUs of its own; where they are to share them, write \
+            Some((i, cpu, false)) => Problem::at(
+                &set.at,
+                format!("participants {i} and {j} both have CPU {cpu}"),
+            )
+            .label("overlaps an earlier set")
+            .help(
+                "give each participant CPUs of its own; where they are to share them, write \
                          { sets = […], share = true }",
-                ),
-            ),
+            )
+            .note(problems),
         }
     }
 }

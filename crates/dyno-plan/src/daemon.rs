@@ -22,6 +22,18 @@ const KEYS: &[&str] = &[
     "files",
     "leaves",
 ];
+/// Keys that every daemon has, with what to write where one is missing.
+const REQUIRED: [(&str, &str); 3] = [
+    (
+        "name",
+        "write `name = \"…\"`: what messages and the cost call it",
+    ),
+    (
+        "command",
+        "write `command = [\"program\", \"argument\"]`; the program is looked up in PATH",
+    ),
+    ("ready", HOW_READY),
+];
 const READY: &[&str] = &["output", "file", "connect"];
 const HOW_READY: &str = "write for example `ready = { output = \"is ready\" }`, \
                          `{ file = \"{scratch}/x.sock\" }` or `{ connect = \"tcp:127.0.0.1:7447\" }`";
@@ -41,13 +53,10 @@ pub(crate) fn read(
     of: &[(&Options, &AdapterDescription)],
     problems: &mut Problems,
 ) -> Vec<Daemon> {
-    let Value::List(items) = &node.value else {
-        problems.push(
-            node.wrong_kind("`daemon`", "a list of tables")
-                .help("begin each daemon with a line `[[daemon]]`"),
-        );
-        return Vec::new();
-    };
+    let advice = "begin each daemon with a line `[[daemon]]`";
+    let items = node
+        .tables("`daemon`", advice, problems)
+        .unwrap_or_default();
     let values = Values { of };
     let daemons: Vec<(&Node, Daemon)> = items
         .iter()
@@ -65,28 +74,8 @@ pub(crate) fn read(
 fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daemon> {
     let table = item.table("a daemon", problems)?;
     table.refuse_unknown("a daemon", KEYS, problems);
-    for (key, advice) in [
-        (
-            "name",
-            "write `name = \"…\"`: what messages and the cost call it",
-        ),
-        (
-            "command",
-            "write `command = [\"program\", \"argument\"]`; the program is looked up in PATH",
-        ),
-        ("ready", HOW_READY),
-    ] {
-        if table.get(key).is_none() {
-            problems.push(
-                Problem::at(&item.at, format!("the daemon has no `{key}`"))
-                    .label(format!("`{key}` is missing"))
-                    .help(advice),
-            );
-        }
-    }
-    let name = table
-        .get("name")
-        .and_then(|n| n.text("`name`", problems).map(str::to_owned));
+    table.refuse_missing("the daemon", &item.at, &REQUIRED, problems);
+    let name = table.text("name", problems).map(str::to_owned);
     let mut texts = Texts {
         values,
         options: BTreeMap::new(),
@@ -94,9 +83,9 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
     };
     let command = table.get("command").map(|n| texts.list("command", n));
     if let (Some(n), Some([])) = (table.get("command"), command.as_deref()) {
-        texts.problems.push(
-            Problem::at(&n.at, "`command` names no program").label("write at least the program"),
-        );
+        Problem::at(&n.at, "`command` names no program")
+            .label("write at least the program")
+            .note(texts.problems);
     }
     let prepare = table.get("prepare").map(|n| texts.list("prepare", n));
     let ready = table.get("ready").and_then(|n| texts.ready(n));
@@ -128,19 +117,18 @@ fn one(item: &Node, values: &Values<'_>, problems: &mut Problems) -> Option<Daem
 
 fn stop(node: &Node, problems: &mut Problems) -> Option<StopSignal> {
     let text = node.text("`stop`", problems)?;
-    let found = StopSignal::ALL.iter().find(|s| s.as_str() == text);
+    let found: Option<StopSignal> = text.parse().ok();
     if found.is_none() {
-        problems.push(
-            Problem::at(&node.at, format!("`stop` cannot be {text:?}"))
-                .label("no such signal")
-                .help(suggest::instead(
-                    text,
-                    "signals",
-                    StopSignal::ALL.iter().map(|s| s.as_str()),
-                )),
-        );
+        Problem::at(&node.at, format!("`stop` cannot be {text:?}"))
+            .label("no such signal")
+            .help(suggest::instead(
+                text,
+                "signals",
+                StopSignal::ALL.iter().map(|s| s.as_str()),
+            ))
+            .note(problems);
     }
-    found.copied()
+    found
 }
 
 /// Reads texts, checks their placeholders, and notes the options that they name.
@@ -160,8 +148,8 @@ impl Texts<'_, '_> {
 
     fn list(&mut self, key: &str, node: &Node) -> Vec<String> {
         let Value::List(items) = &node.value else {
-            self.problems
-                .push(node.wrong_kind(&format!("`{key}`"), "a list of texts"));
+            node.wrong_kind(&format!("`{key}`"), "a list of texts")
+                .note(self.problems);
             return Vec::new();
         };
         let subject = format!("an element of `{key}`");
@@ -197,12 +185,10 @@ impl Texts<'_, '_> {
         let table = node.table("`ready`", self.problems)?;
         table.refuse_unknown("`ready`", READY, self.problems);
         let [entry] = table.0.as_slice() else {
-            self.problems.push(
-                Problem::at(&node.at, "`ready` must say one thing")
-                    .label("one of output, file, connect")
-                    .help(HOW_READY),
-            );
-            return None;
+            return Problem::at(&node.at, "`ready` must say one thing")
+                .label("one of output, file, connect")
+                .help(HOW_READY)
+                .refuse(self.problems);
         };
         let text = self.text(&format!("`{}`", entry.key), &entry.node)?;
         match entry.key.as_str() {
@@ -211,13 +197,9 @@ impl Texts<'_, '_> {
             "connect" if text.starts_with("tcp:") || text.starts_with("unix:") => {
                 Some(Ready::Connect(text))
             }
-            "connect" => {
-                self.problems.push(
-                    Problem::at(&entry.node.at, format!("`connect` cannot be {text:?}"))
-                        .label("write `tcp:HOST:PORT` or `unix:PATH`"),
-                );
-                None
-            }
+            "connect" => Problem::at(&entry.node.at, format!("`connect` cannot be {text:?}"))
+                .label("write `tcp:HOST:PORT` or `unix:PATH`")
+                .refuse(self.problems),
             // Refused above.
             _ => None,
         }

@@ -73,26 +73,19 @@ pub(crate) fn read(
     let Some(entry) = experiment.entry("fault") else {
         return Vec::new();
     };
-    let Value::List(items) = &entry.node.value else {
-        problems.push(
-            entry
-                .node
-                .wrong_kind("`fault`", "a list of tables")
-                .help("write [[experiment.fault]] with two brackets, once for each fault"),
-        );
+    let advice = "write [[experiment.fault]] with two brackets, once for each fault";
+    let Some(items) = entry.node.tables("`fault`", advice, problems) else {
         return Vec::new();
     };
     if experiment.get("flow").is_some() {
-        problems.push(
-            Problem::at(&entry.key_at, "an experiment with flows has no faults")
-                .label("and it has flows")
-                .help("write one stream as an experiment of its own, with its faults"),
-        );
+        Problem::at(&entry.key_at, "an experiment with flows has no faults")
+            .label("and it has flows")
+            .help("write one stream as an experiment of its own, with its faults")
+            .note(problems);
     }
     let is_due = |kind| matches!(kind, WorkloadKind::Stream | WorkloadKind::Call);
     if let Some(workload) = workload.filter(|w| !is_due(w.value)) {
-        problems.push(
-            Problem::at(
+        Problem::at(
                 &workload.at,
                 format!("a {} has no faults", workload.value),
             )
@@ -100,8 +93,7 @@ pub(crate) fn read(
             .help(
                 "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only messages that are due on \
                  a schedule show for how long none came",
-            ),
-        );
+            ).note(problems);
     }
     let mut faults: Vec<FaultSpec> = items
         .iter()
@@ -115,13 +107,7 @@ pub(crate) fn read(
 fn fault(node: &Node, problems: &mut Problems) -> Option<FaultSpec> {
     let table = node.table("`fault`", problems)?;
     table.refuse_unknown("a fault", KEYS, problems);
-    for (key, advice) in REQUIRED.iter().filter(|(key, _)| table.get(key).is_none()) {
-        problems.push(
-            Problem::at(&node.at, format!("the fault has no `{key}`"))
-                .label(format!("`{key}` is missing"))
-                .help(*advice),
-        );
-    }
+    table.refuse_missing("the fault", &node.at, &REQUIRED, problems);
     // `$` without the name of a parameter is a problem already.
     let is_told = |n: &&Node| matches!(&n.value, Value::Text(t) if t.starts_with('$'));
     let get = |key: &str| table.get(key).filter(|n| !is_told(n));
@@ -139,10 +125,7 @@ fn fault(node: &Node, problems: &mut Problems) -> Option<FaultSpec> {
     refuse_target(&what, &who, problems);
     let lasts = match what.value.info().lasts {
         true => lasts?,
-        false => vec![At {
-            value: Nanos::ZERO,
-            at: at.at.clone(),
-        }],
+        false => vec![At::new(Nanos::ZERO, &at.at)],
     };
     Some(FaultSpec {
         what: what.value,
@@ -170,10 +153,7 @@ fn number(node: &Node, key: &str, wanted: &str, problems: &mut Problems) -> Opti
         Value::Float(number) => Some(number),
         // Whole numbers of this size are exact.
         Value::Int(number) => Some(number as f64),
-        _ => {
-            problems.push(node.wrong_kind(key, wanted));
-            None
-        }
+        _ => node.wrong_kind(key, wanted).refuse(problems),
     }
 }
 
@@ -182,12 +162,10 @@ fn share(node: &Node, problems: &mut Problems) -> Option<f64> {
     if share > 0.0 && share <= 1.0 {
         return Some(share);
     }
-    problems.push(
-        Problem::at(&node.at, format!("`share` cannot be {share}"))
-            .label("it is above 0 and up to 1")
-            .help("write for example 0.1 for every tenth packet"),
-    );
-    None
+    Problem::at(&node.at, format!("`share` cannot be {share}"))
+        .label("it is above 0 and up to 1")
+        .help("write for example 0.1 for every tenth packet")
+        .refuse(problems)
 }
 
 /// How many packets in a row are dropped. Between two bursts at least one packet passes, so that there is no larger share.
@@ -206,12 +184,10 @@ fn burst(node: &Node, share: Option<f64>, problems: &mut Problems) -> Option<f64
         ),
         _ => return Some(burst),
     };
-    problems.push(
-        Problem::at(&node.at, format!("`burst` cannot be {burst}"))
-            .label(label)
-            .help(help),
-    );
-    None
+    Problem::at(&node.at, format!("`burst` cannot be {burst}"))
+        .label(label)
+        .help(help)
+        .refuse(problems)
 }
 
 /// Refuses keys that the kind of fault does not have, and those that it lacks.
@@ -220,16 +196,15 @@ fn refuse_keys(node: &Node, table: &Table, what: &At<FaultKind>, problems: &mut 
     for (key, advice) in OF_KINDS {
         let has = has(what.value, key);
         match (table.entry(key), has) {
-            (Some(Entry { key_at, .. }), false) => problems.push(
+            (Some(Entry { key_at, .. }), false) => {
                 Problem::at(key_at, format!("a {name} has no `{key}`"))
                     .label(format!("belongs to {}", having(key)))
-                    .help("remove it, or change `what`"),
-            ),
-            (None, true) if !advice.is_empty() => problems.push(
-                Problem::at(&node.at, format!("the {name} has no `{key}`"))
-                    .label(format!("`{key}` is missing"))
-                    .help(advice),
-            ),
+                    .help("remove it, or change `what`")
+                    .note(problems)
+            }
+            (None, true) if !advice.is_empty() => {
+                table.required(key, &format!("the {name}"), &node.at, advice, problems);
+            }
             _ => {}
         }
     }
@@ -274,11 +249,10 @@ fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems
         Target::Daemon { .. } => true,
     };
     if what.value == FaultKind::Storm && is_one {
-        problems.push(
-            Problem::at(&who.at, "a storm strikes all senders or all receivers")
-                .label("names one process")
-                .help("write `who = \"sender\"` or `who = \"receiver\"`, or restart the one"),
-        );
+        Problem::at(&who.at, "a storm strikes all senders or all receivers")
+            .label("names one process")
+            .help("write `who = \"sender\"` or `who = \"receiver\"`, or restart the one")
+            .note(problems);
         return;
     }
     if !matches!(who.value, Target::Daemon { .. }) || what.value.info().on == On::Process {
@@ -288,14 +262,13 @@ fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems
         On::Host => "a host",
         _ => "the link of a host",
     };
-    problems.push(
-        Problem::at(
-            &who.at,
-            format!("a {} strikes {struck}, not a daemon", what.value.as_str()),
-        )
-        .label("names a process")
-        .help("write `who = \"sender\"` or `who = \"receiver\"` for the host that it is on"),
-    );
+    Problem::at(
+        &who.at,
+        format!("a {} strikes {struck}, not a daemon", what.value.as_str()),
+    )
+    .label("names a process")
+    .help("write `who = \"sender\"` or `who = \"receiver\"` for the host that it is on")
+    .note(problems);
 }
 
 /// Refuses faults that cannot both happen: while another one lasts on the same target, or after it ended its process.
@@ -314,25 +287,21 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                 FaultKind::Kill | FaultKind::Crash | FaultKind::Leave
             );
             if ended && *who == later.who.value {
-                problems.push(
-                    Problem::at(
-                        &later.who.at,
-                        format!("nothing can strike the {who} after its {name}"),
-                    )
-                    .label("its process is gone, and nobody takes its place")
-                    .help(
-                        "write `restart` for the first of the two, or strike another participant",
-                    ),
-                );
+                Problem::at(
+                    &later.who.at,
+                    format!("nothing can strike the {who} after its {name}"),
+                )
+                .label("its process is gone, and nobody takes its place")
+                .help("write `restart` for the first of the two, or strike another participant")
+                .note(problems);
             } else if shares_target(earlier, later) && later.at.value <= end {
-                problems.push(
-                    Problem::at(
-                        &later.at.at,
-                        format!("two faults of the {who} overlap: a {name} lasts until {end}"),
-                    )
-                    .label("begins before the other one has ended")
-                    .help(format!("begin it later than {end} after the window begins")),
-                );
+                Problem::at(
+                    &later.at.at,
+                    format!("two faults of the {who} overlap: a {name} lasts until {end}"),
+                )
+                .label("begins before the other one has ended")
+                .help(format!("begin it later than {end} after the window begins"))
+                .note(problems);
             }
         }
     }
@@ -388,14 +357,13 @@ pub(crate) fn check_window(
         return;
     };
     let Extent::Duration(time) = window.value else {
-        problems.push(
-            Problem::at(
-                &window.at,
-                "the window of an experiment with faults is a time",
-            )
-            .label("a number of messages")
-            .help("write for example `window = \"10 s\"`: faults begin at times within it"),
-        );
+        Problem::at(
+            &window.at,
+            "the window of an experiment with faults is a time",
+        )
+        .label("a number of messages")
+        .help("write for example `window = \"10 s\"`: faults begin at times within it")
+        .note(problems);
         return;
     };
     for fault in faults {
@@ -403,18 +371,17 @@ pub(crate) fn check_window(
             let end = fault.at.value.saturating_add(lasts.value);
             if end >= time {
                 let name = fault.what.as_str();
-                problems.push(
-                    Problem::at(
-                        &lasts.at,
-                        format!(
-                            "a {name} ends {end} after the window begins, and the window is {time}"
-                        ),
-                    )
-                    .label("leaves no time to recover")
-                    .help(format!(
-                        "make `window` longer than {end}, or the fault shorter"
-                    )),
-                );
+                Problem::at(
+                    &lasts.at,
+                    format!(
+                        "a {name} ends {end} after the window begins, and the window is {time}"
+                    ),
+                )
+                .label("leaves no time to recover")
+                .help(format!(
+                    "make `window` longer than {end}, or the fault shorter"
+                ))
+                .note(problems);
             }
         }
     }

@@ -91,16 +91,10 @@ impl Quantity for Phase {
 
 /// Reads the flows of an experiment; mistakes go to `problems`.
 pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow> {
-    let items: &[Node] = match experiment.get("flow").map(|n| (n, &n.value)) {
-        Some((_, Value::List(items))) => items,
-        Some((node, _)) => {
-            problems.push(
-                node.wrong_kind("`flow`", "a list of tables")
-                    .help("write [[experiment.flow]] with two brackets, once for each flow"),
-            );
-            return Vec::new();
-        }
-        None => return Vec::new(),
+    let advice = "write [[experiment.flow]] with two brackets, once for each flow";
+    let node = experiment.get("flow");
+    let Some(items) = node.and_then(|n| n.tables("`flow`", advice, problems)) else {
+        return Vec::new();
     };
     let processes = experiment.get("processes");
     let processes = processes.and_then(|n| one::<Processes>("processes", n, problems));
@@ -124,11 +118,10 @@ pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow>
         };
         let name = &flow.spec.name;
         if flows.iter().any(|f| f.spec.name.value == name.value) {
-            problems.push(
-                Problem::at(&name.at, format!("two flows are called {:?}", name.value))
-                    .label("the name is taken")
-                    .help("give each flow a name of its own; `count` makes several alike"),
-            );
+            Problem::at(&name.at, format!("two flows are called {:?}", name.value))
+                .label("the name is taken")
+                .help("give each flow a name of its own; `count` makes several alike")
+                .note(problems);
         }
         flows.push(flow);
     }
@@ -145,32 +138,30 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
             "warmup_messages" => "all flows share one warm-up: write `warmup`",
             _ => "write it in [[experiment.flow]], for each flow that has it",
         };
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!(
-                    "`{}` is set for the experiment, but flows have their own",
-                    entry.key
-                ),
-            )
-            .label("the experiment has flows")
-            .help(help),
-        );
+        Problem::at(
+            &entry.key_at,
+            format!(
+                "`{}` is set for the experiment, but flows have their own",
+                entry.key
+            ),
+        )
+        .label("the experiment has flows")
+        .help(help)
+        .note(problems);
     }
     let factor = |e: &&Entry| setting(&e.key).is_some_and(|s| s.varies && !varies_for_all(s));
     for entry in matrix.iter().filter(factor) {
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!("`{}` is not a factor of all flows", entry.key),
-            )
-            .label("the experiment has flows")
-            .help(format!(
-                "a matrix over flows has stack, {}; write other factors in the flows, or make an \
+        Problem::at(
+            &entry.key_at,
+            format!("`{}` is not a factor of all flows", entry.key),
+        )
+        .label("the experiment has flows")
+        .help(format!(
+            "a matrix over flows has stack, {}; write other factors in the flows, or make an \
                  experiment of each value",
-                keys(varies_for_all).join(", ")
-            )),
-        );
+            keys(varies_for_all).join(", ")
+        ))
+        .note(problems);
     }
 }
 
@@ -183,22 +174,20 @@ fn reader(
     common: &[&Entry],
     problems: &mut Problems,
 ) -> Option<ReadFlow> {
-    let of = At {
-        value: reads.node.text("`reads`", problems)?.to_owned(),
-        at: reads.node.at.clone(),
-    };
+    let of = At::new(
+        reads.node.text("`reads`", problems)?.to_owned(),
+        &reads.node.at,
+    );
     let place = before.iter().position(|f| f.spec.name.value == of.value);
     let Some((place, read)) = place.and_then(|place| Some((place, before.get(place)?))) else {
         let problem = Problem::at(
             &of.at,
             format!("no flow before this one is called {:?}", of.value),
         );
-        problems.push(
-            problem
-                .label("nothing to read")
-                .help("name the flow that sends, which stands before those that read it"),
-        );
-        return None;
+        return problem
+            .label("nothing to read")
+            .help("name the flow that sends, which stands before those that read it")
+            .refuse(problems);
     };
     let mut refuse = |at: &Place, what: String, label: &str, help: &str| {
         problems.push(Problem::at(at, what).label(label).help(help));
@@ -220,20 +209,9 @@ fn reader(
             refuse(&entry.key_at, what, "this flow only reads", &help);
         }
     }
-    let Some(named) = table.get("name") else {
-        let help = "write for example `name = \"slow\"`";
-        refuse(
-            &node.at,
-            "the flow has no `name`".into(),
-            "`name` is missing",
-            help,
-        );
-        return None;
-    };
-    let called = At {
-        value: name(named, problems)?,
-        at: named.at.clone(),
-    };
+    let advice = "write for example `name = \"slow\"`";
+    let named = table.required("name", "the flow", &node.at, advice, problems)?;
+    let called = At::new(name(named, problems)?, &named.at);
     let readers = match table.get("readers") {
         Some(n) => n.whole("`readers`", 1, u64::from(Topology::MAX_SIDE), problems)?,
         None => 1,
@@ -274,25 +252,14 @@ fn flow(
     common: &[&Entry],
     problems: &mut Problems,
 ) -> Option<ReadFlow> {
-    let mut missing = |key: &str, advice: &str| {
-        problems.push(
-            Problem::at(&node.at, format!("the flow has no `{key}`"))
-                .label(format!("`{key}` is missing"))
-                .help(advice),
-        );
-    };
-    if table.get("name").is_none() {
-        missing("name", "write for example `name = \"camera\"`");
-    }
-    if table.get("workload").is_none() {
-        missing("workload", "write for example `workload = \"stream\"`");
-    }
+    let required = [
+        ("name", "write for example `name = \"camera\"`"),
+        ("workload", "write for example `workload = \"stream\"`"),
+    ];
+    table.refuse_missing("the flow", &node.at, &required, problems);
     let name = table.get("name").and_then(|n| {
         let value = name(n, problems)?;
-        Some(At {
-            value,
-            at: n.at.clone(),
-        })
+        Some(At::new(value, &n.at))
     });
     let workload = table.get("workload");
     let workload = workload.and_then(|n| one::<WorkloadKind>("workload", n, problems));
@@ -300,14 +267,13 @@ fn flow(
         .as_ref()
         .filter(|w| w.value.is_start() || w.value.is_probe())
     {
-        problems.push(
-            Problem::at(
-                &workload.at,
-                format!("a {} cannot be a flow", workload.value),
-            )
-            .label("has no window that it could share")
-            .help("make it an experiment of its own"),
-        );
+        Problem::at(
+            &workload.at,
+            format!("a {} cannot be a flow", workload.value),
+        )
+        .label("has no window that it could share")
+        .help("make it an experiment of its own")
+        .note(problems);
     }
     let mut own = Settings::default();
     for entry in common.iter().filter(|e| !KEYS.contains(&e.key.as_str())) {
@@ -322,35 +288,31 @@ fn flow(
         let may_be_twice = is_own && !is_not_for_all(key);
         let paces = |k: &str| ["rate", "cycle"].contains(&k);
         if let Some(before) = common.iter().find(|e| e.key == key && may_be_twice) {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("`{key}` is set in the flow and in its experiment"),
-                )
-                .label("given twice")
-                .help(format!(
-                    "keep it in the flows, or in the experiment for all of them{}",
-                    match setting(&before.key).is_some_and(|s| s.varies) {
-                        true => " or in its matrix",
-                        false => "",
-                    }
-                )),
-            );
+            Problem::at(
+                &entry.key_at,
+                format!("`{key}` is set in the flow and in its experiment"),
+            )
+            .label("given twice")
+            .help(format!(
+                "keep it in the flows, or in the experiment for all of them{}",
+                match setting(&before.key).is_some_and(|s| s.varies) {
+                    true => " or in its matrix",
+                    false => "",
+                }
+            ))
+            .note(problems);
             continue;
         }
         let node = &entry.node;
         match key {
             "name" | "workload" => {}
-            "readers" => problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    "`readers` belongs to a flow that reads another one",
-                )
-                .label("this flow has senders of its own")
-                .help(
-                    "write `topology = \"1-2\"`, or `reads` with the name of the flow that sends",
-                ),
-            ),
+            "readers" => Problem::at(
+                &entry.key_at,
+                "`readers` belongs to a flow that reads another one",
+            )
+            .label("this flow has senders of its own")
+            .help("write `topology = \"1-2\"`, or `reads` with the name of the flow that sends")
+            .note(problems),
             "count" => {
                 let most = u64::from(Topology::MAX_COPIES);
                 let n = node.whole("`count`", 1, most, problems);
@@ -368,25 +330,19 @@ fn flow(
                 several = sizes::read(node, workload.as_ref(), problems);
                 // Of one that is wrong the mistake is told.
                 let most = several.as_ref().and_then(Sizes::most);
-                own.payload = most.map(|value| {
-                    vec![At {
-                        value,
-                        at: node.at.clone(),
-                    }]
-                });
+                own.payload = most.map(|value| vec![At::new(value, &node.at)]);
             }
             _ if is_own => {
                 own.read(entry, Form::Single, problems);
                 check_workload(entry, workload.as_ref(), problems);
             }
-            _ if setting(key).is_some() => problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("`{key}` cannot be set for a single flow"),
-                )
-                .label("holds for all flows")
-                .help("write it in [[experiment]]; flows share window, CPUs and waits"),
-            ),
+            _ if setting(key).is_some() => Problem::at(
+                &entry.key_at,
+                format!("`{key}` cannot be set for a single flow"),
+            )
+            .label("holds for all flows")
+            .help("write it in [[experiment]]; flows share window, CPUs and waits")
+            .note(problems),
             _ => {
                 let own = keys(is_own_setting).into_iter();
                 let keys: Vec<&str> = KEYS.iter().copied().chain(own).collect();
@@ -394,11 +350,10 @@ fn flow(
             }
         }
         if paces(key) && table.entry("rate").is_some() && key == "cycle" {
-            problems.push(
-                Problem::at(&entry.key_at, "the pace is given as a rate and as a cycle")
-                    .label("and `rate` as well")
-                    .help("keep one of the two"),
-            );
+            Problem::at(&entry.key_at, "the pace is given as a rate and as a cycle")
+                .label("and `rate` as well")
+                .help("keep one of the two")
+                .note(problems);
         }
     }
     if let Some(cycle) = cycle {
@@ -432,14 +387,13 @@ fn check_stream(entry: &Entry, workload: Option<&At<WorkloadKind>>, problems: &m
     let Some(workload) = workload.filter(|w| w.value != WorkloadKind::Stream) else {
         return;
     };
-    problems.push(
-        Problem::at(
-            &entry.key_at,
-            format!("a {} has no `{}`", workload.value, entry.key),
-        )
-        .label("belongs to stream")
-        .help("remove it, or change the workload"),
-    );
+    Problem::at(
+        &entry.key_at,
+        format!("a {} has no `{}`", workload.value, entry.key),
+    )
+    .label("belongs to stream")
+    .help("remove it, or change the workload")
+    .note(problems);
 }
 
 /// Refuses what one flow of a resolved experiment cannot have. `workloads` are its loads.
@@ -452,36 +406,33 @@ pub(crate) fn check(
 ) {
     for extent in extents {
         if let Extent::Messages(_) = extent.value {
-            problems.push(
-                Problem::at(&extent.at, "all flows share one window, given as a time")
-                    .label(format!("the flow `{}` has no such number", spec.name.value))
-                    .help("write `window` and `warmup` as times"),
-            );
+            Problem::at(&extent.at, "all flows share one window, given as a time")
+                .label(format!("the flow `{}` has no such number", spec.name.value))
+                .help("write `window` and `warmup` as times")
+                .note(problems);
         }
     }
     if cpus.value.listed().is_some() {
-        problems.push(
-            Problem::at(&cpus.at, "flows cannot have a list of CPUs")
-                .label("only a single exchange can have one")
-                .help("write \"auto\" or \"none\""),
-        );
+        Problem::at(&cpus.at, "flows cannot have a list of CPUs")
+            .label("only a single exchange can have one")
+            .help("write \"auto\" or \"none\"")
+            .note(problems);
     }
     if let (Some(phase), [Extent::Duration(window), Extent::Duration(warmup)]) =
         (&spec.phase, extents.map(|e| e.value))
         && let Phase::After(after) = phase.value
         && after >= warmup.saturating_add(window)
     {
-        problems.push(
-            Problem::at(
-                &phase.at,
-                format!("no message is due before the window ends: a phase of {after}"),
-            )
-            .label(format!(
-                "the window may be over {} after the start",
-                warmup.saturating_add(window)
-            ))
-            .help("write less than warm-up and window together"),
-        );
+        Problem::at(
+            &phase.at,
+            format!("no message is due before the window ends: a phase of {after}"),
+        )
+        .label(format!(
+            "the window may be over {} after the start",
+            warmup.saturating_add(window)
+        ))
+        .help("write less than warm-up and window together")
+        .note(problems);
     }
     let Some(jitter) = &spec.jitter else {
         return;
@@ -501,16 +452,15 @@ pub(crate) fn check(
             ),
             Arrivals::Fixed => continue,
         };
-        problems.push(
-            Problem::at(
-                &jitter.at,
-                format!(
-                    "a jitter of {} does not fit a stream of {rate}, {arrivals}",
-                    jitter.value
-                ),
-            )
-            .label(what)
-            .help(help),
-        );
+        Problem::at(
+            &jitter.at,
+            format!(
+                "a jitter of {} does not fit a stream of {rate}, {arrivals}",
+                jitter.value
+            ),
+        )
+        .label(what)
+        .help(help)
+        .note(problems);
     }
 }

@@ -91,11 +91,12 @@ pub(crate) fn read(
                 rate = one("rate", node, problems).or(rate);
             }
             "buffer" => buffer = one("buffer", node, problems).or(buffer),
-            _ if key.starts_with(PREFIX) => problems.push(
+            _ if key.starts_with(PREFIX) => {
                 Problem::at(key_at, format!("--set cannot change `{key}`"))
                     .label("a link has no such setting")
-                    .help("keys: link.rate, link.buffer"),
-            ),
+                    .help("keys: link.rate, link.buffer")
+                    .note(problems)
+            }
             _ => {}
         }
     }
@@ -104,12 +105,10 @@ pub(crate) fn read(
             .map(|e| &e.key_at)
             .or(overrides.first().map(|o| &o.entry.key_at))
             .filter(|_| !has_rate)?;
-        problems.push(
-            Problem::at(at, "the link has no `rate`")
-                .label("`rate` is missing")
-                .help("write for example `rate = \"1 Gbit/s\"`"),
-        );
-        return None;
+        return Problem::at(at, "the link has no `rate`")
+            .label("`rate` is missing")
+            .help("write for example `rate = \"1 Gbit/s\"`")
+            .refuse(problems);
     };
     Some(Link {
         rate_bits: rate.value.0,

@@ -5,7 +5,7 @@
 use crate::host::HostFacts;
 use dyno_model::load::{Overload, overload};
 use dyno_model::plan::{Experiment, Reach};
-use dyno_model::unit::with_prefix;
+use dyno_model::unit::{counted, with_prefix};
 use dyno_model::{Graph, OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
 use std::collections::BTreeMap;
 
@@ -133,13 +133,6 @@ fn history(e: &Experiment, graph: &Graph, stack: &Stack, free: u64) -> Option<St
             size(free as f64)
         )
     })
-}
-
-fn counted(n: u16, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 /// Whether all participants have this machine's memory and CPUs.

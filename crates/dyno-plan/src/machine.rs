@@ -89,15 +89,13 @@ pub(crate) fn shared(testbed: &Table, machines: bool, problems: &mut Problems) -
         return Some(SHARED);
     };
     if !machines {
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!("a testbed without virtual machines has no `{SHARED_MEMORY}`"),
-            )
-            .label("means nothing here")
-            .help("remove it, or give a host `reach = \"vm\"`"),
-        );
-        return None;
+        return Problem::at(
+            &entry.key_at,
+            format!("a testbed without virtual machines has no `{SHARED_MEMORY}`"),
+        )
+        .label("means nothing here")
+        .help("remove it, or give a host `reach = \"vm\"`")
+        .refuse(problems);
     }
     one::<Shared>(SHARED_MEMORY, &entry.node, problems)?.value.0
 }
@@ -142,35 +140,30 @@ pub(crate) fn place(testbed: &Testbed, built_in: &mut Settings) {
     }
     let within = built_in.placement.iter().flatten().next().cloned();
     if let Some(within) = within {
-        let across = At {
-            value: Placement::Host,
-            at: within.at.clone(),
-        };
+        let across = At::new(Placement::Host, &within.at);
         built_in.placement = Some(vec![within, across]);
     }
 }
 
 fn accelerator(node: &Node, problems: &mut Problems) -> Option<Accelerator> {
     let text = node.text("`accelerator`", problems)?;
-    let found = Accelerator::ALL.iter().find(|(name, _)| *name == text);
+    let found: Option<Accelerator> = text.parse().ok();
     if found.is_none() {
-        let names = Accelerator::ALL.map(|(name, _)| name);
-        problems.push(
-            Problem::at(&node.at, format!("there is no accelerator {text:?}"))
-                .label("unknown")
-                .help(suggest::instead(text, "accelerators", names)),
-        );
+        let names = Accelerator::ALL.iter().map(|a| a.as_str());
+        Problem::at(&node.at, format!("there is no accelerator {text:?}"))
+            .label("unknown")
+            .help(suggest::instead(text, "accelerators", names))
+            .note(problems);
     }
-    found.map(|(_, accelerator)| *accelerator)
+    found
 }
 
 fn pinned(node: &Node, problems: &mut Problems) -> Option<Vec<u32>> {
     let Value::List(items) = &node.value else {
-        problems.push(
-            node.wrong_kind("`pinned`", "a list of CPUs")
-                .help("write for example `pinned = [2, 3]`"),
-        );
-        return None;
+        return node
+            .wrong_kind("`pinned`", "a list of CPUs")
+            .help("write for example `pinned = [2, 3]`")
+            .refuse(problems);
     };
     let cpus = items.iter().map(|item| {
         let cpu = item.whole("a CPU of `pinned`", 0, 1023, problems)?;

@@ -78,14 +78,13 @@ impl<'a> Matrix<'a> {
         if let ([only], true) = (placements.as_slice(), hosts < 2)
             && only.value == Placement::Host
         {
-            problems.push(
-                Problem::at(
-                    &only.at,
-                    "placement \"host\" needs a testbed with two hosts",
-                )
-                .label("this testbed has one")
-                .help("choose one with --testbed, such as netns-1gbe, or write \"process\""),
-            );
+            Problem::at(
+                &only.at,
+                "placement \"host\" needs a testbed with two hosts",
+            )
+            .label("this testbed has one")
+            .help("choose one with --testbed, such as netns-1gbe, or write \"process\"")
+            .note(problems);
         }
         let window = levels.window(kind)?;
         fault::check_window(&spec.faults, &levels, kind, problems);
@@ -271,20 +270,19 @@ fn refuse_small(payload: &At<PayloadSize>, spec: &ExperimentSpec, problems: &mut
     if payload.value.bytes() >= HEADER_BYTES {
         return;
     }
-    problems.push(
-        Problem::at(
-            &payload.at,
-            format!(
-                "a payload of {} has no room for the stamps of a {}",
-                payload.value, spec.workload.value
-            ),
-        )
-        .label(format!("used by experiment `{}`", spec.name))
-        .help(format!(
-            "one-way messages carry {HEADER_BYTES} B of tag and stamps; write at least \
+    Problem::at(
+        &payload.at,
+        format!(
+            "a payload of {} has no room for the stamps of a {}",
+            payload.value, spec.workload.value
+        ),
+    )
+    .label(format!("used by experiment `{}`", spec.name))
+    .help(format!(
+        "one-way messages carry {HEADER_BYTES} B of tag and stamps; write at least \
              \"{HEADER_BYTES} B\", or measure round trips with workload = \"ping-pong\""
-        )),
-    );
+    ))
+    .note(problems);
 }
 
 /// A closed loop with each of its gaps.
@@ -302,14 +300,13 @@ fn workloads(
     problems: &mut Problems,
 ) -> Option<Vec<Workload>> {
     let mut missing = |key: &str, advice: &str| {
-        problems.push(
-            Problem::at(
-                &spec.workload.at,
-                format!("the {} `{}` has no `{key}`", spec.workload.value, spec.name),
-            )
-            .label(format!("needs `{key}`"))
-            .help(advice),
-        );
+        Problem::at(
+            &spec.workload.at,
+            format!("the {} `{}` has no `{key}`", spec.workload.value, spec.name),
+        )
+        .label(format!("needs `{key}`"))
+        .help(advice)
+        .note(problems);
     };
     match spec.workload.value {
         WorkloadKind::Flood => Some(vec![Workload::Flood]),
@@ -338,17 +335,13 @@ fn workloads(
             if let Extent::Duration(time) = window.value {
                 for rate in rates {
                     if time.as_secs_f64() * rate.value.hz() < 1.0 {
-                        problems.push(
-                            Problem::at(
-                                &rate.at,
-                                format!(
-                                    "no message is due in a window of {time} at {}",
-                                    rate.value
-                                ),
-                            )
-                            .label(format!("used by experiment `{}`", spec.name))
-                            .help("raise the rate or lengthen `window`"),
-                        );
+                        Problem::at(
+                            &rate.at,
+                            format!("no message is due in a window of {time} at {}", rate.value),
+                        )
+                        .label(format!("used by experiment `{}`", spec.name))
+                        .help("raise the rate or lengthen `window`")
+                        .note(problems);
                     }
                 }
             }

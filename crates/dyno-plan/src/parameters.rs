@@ -75,11 +75,10 @@ impl Parameters {
                     None => {
                         self.dangling = true;
                         let names = self.values.iter().map(|p| p.entry.key.as_str());
-                        problems.push(
-                            Problem::at(&node.at, format!("there is no parameter `{name}`"))
-                                .label("not declared in [parameters]")
-                                .help(suggest::instead(name, "parameters", names)),
-                        );
+                        Problem::at(&node.at, format!("there is no parameter `{name}`"))
+                            .label("not declared in [parameters]")
+                            .help(suggest::instead(name, "parameters", names))
+                            .note(problems);
                     }
                 }
             }
@@ -105,17 +104,16 @@ impl Parameters {
     /// Refuses parameters that nothing refers to: setting them would change nothing.
     pub(crate) fn refuse_unused(&self, problems: &mut Problems) {
         for p in self.values.iter().filter(|p| !p.used && !self.dangling) {
-            problems.push(
-                Problem::at(
-                    &p.entry.key_at,
-                    format!("nothing uses the parameter `{}`", p.entry.key),
-                )
-                .label("declared, and never used")
-                .help(format!(
-                    "write \"${}\" where its value belongs",
-                    p.entry.key
-                )),
-            );
+            Problem::at(
+                &p.entry.key_at,
+                format!("nothing uses the parameter `{}`", p.entry.key),
+            )
+            .label("declared, and never used")
+            .help(format!(
+                "write \"${}\" where its value belongs",
+                p.entry.key
+            ))
+            .note(problems);
         }
     }
 }

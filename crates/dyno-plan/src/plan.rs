@@ -165,10 +165,9 @@ impl<'a> Asked<'a> {
         }
         let named = from_flag(&names);
         if named.is_empty() {
-            problems.push(
-                Problem::at(&Place::flag("--stack", "\"\""), "--stack names no stack")
-                    .help("write for example --stack tcp,udp, or leave it out"),
-            );
+            Problem::at(&Place::flag("--stack", "\"\""), "--stack names no stack")
+                .help("write for example --stack tcp,udp, or leave it out")
+                .note(problems);
         }
         Some(named)
     }

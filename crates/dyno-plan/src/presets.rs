@@ -111,14 +111,13 @@ fn refuse_taken(group: &Entry, suite: &Table, problems: &mut Problems) {
         (_, true) => "a parameter",
         _ => return,
     };
-    problems.push(
-        Problem::at(
-            &group.key_at,
-            format!("`{key}` is {taken_by} and a group of presets"),
-        )
-        .label("--set could not tell them apart")
-        .help("give the group another name"),
-    );
+    Problem::at(
+        &group.key_at,
+        format!("`{key}` is {taken_by} and a group of presets"),
+    )
+    .label("--set could not tell them apart")
+    .help("give the group another name")
+    .note(problems);
 }
 
 /// Reads every preset of the suite; returns those that `choices` name.
@@ -133,11 +132,10 @@ pub(crate) fn read(
     for (group, presets) in tables(suite.get("presets"), "`presets`", &mut Problems::default()) {
         let owner = format!("`{}`", group.key);
         if presets.0.is_empty() {
-            problems.push(
-                Problem::at(&group.key_at, format!("{owner} has no presets"))
-                    .label("an empty group")
-                    .help(format!("write [presets.{}.NAME] with settings", group.key)),
-            );
+            Problem::at(&group.key_at, format!("{owner} has no presets"))
+                .label("an empty group")
+                .help(format!("write [presets.{}.NAME] with settings", group.key))
+                .note(problems);
         }
         let choice = choices.iter().find(|c| c.key == group.key);
         let wanted = choice.and_then(|c| c.node.text(&owner, problems));

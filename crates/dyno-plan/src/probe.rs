@@ -30,15 +30,13 @@ pub(crate) fn workloads(
 ) -> Option<Vec<Workload>> {
     let Some(kinds) = levels.pick(|s| &s.probe) else {
         let words: Vec<&str> = ProbeKind::ALL.iter().map(|k| k.as_str()).collect();
-        problems.push(
-            Problem::at(
-                &spec.workload.at,
-                format!("the probe `{}` has no `probe`", spec.name),
-            )
-            .label("needs `probe`")
-            .help(format!("write one of {}", words.join(", "))),
-        );
-        return None;
+        return Problem::at(
+            &spec.workload.at,
+            format!("the probe `{}` has no `probe`", spec.name),
+        )
+        .label("needs `probe`")
+        .help(format!("write one of {}", words.join(", ")))
+        .refuse(problems);
     };
     let mut all = Vec::new();
     for kind in kinds.iter().map(|k| k.value) {
@@ -84,10 +82,9 @@ fn ways<'a>(levels: &Levels<'a>, kind: ProbeKind, problems: &mut Problems) -> Op
     };
     if known.is_empty() {
         let at = &said.first()?.at;
-        problems.push(
-            Problem::at(at, format!("a {kind} has no `by`")).label("there is nothing to choose"),
-        );
-        return None;
+        return Problem::at(at, format!("a {kind} has no `by`"))
+            .label("there is nothing to choose")
+            .refuse(problems);
     }
     let mut good = Some(Vec::new());
     for way in said {
@@ -99,15 +96,14 @@ fn ways<'a>(levels: &Levels<'a>, kind: ProbeKind, problems: &mut Problems) -> Op
                 })
             }
             None => {
-                problems.push(
-                    Problem::at(&way.at, format!("there is no {kind} by {:?}", way.value.0))
-                        .label("unknown way")
-                        .help(suggest::instead(
-                            &way.value.0,
-                            "ways",
-                            known.iter().copied(),
-                        )),
-                );
+                Problem::at(&way.at, format!("there is no {kind} by {:?}", way.value.0))
+                    .label("unknown way")
+                    .help(suggest::instead(
+                        &way.value.0,
+                        "ways",
+                        known.iter().copied(),
+                    ))
+                    .note(problems);
                 good = None;
             }
         }
@@ -148,20 +144,19 @@ fn probes(
             let said = levels.pick(|s| &s.period);
             for period in said.into_iter().flatten() {
                 if period.value < SHORTEST_PERIOD {
-                    problems.push(
-                        Problem::at(
-                            &period.at,
-                            format!(
-                                "a timer every {} is never done before the next",
-                                period.value
-                            ),
-                        )
-                        .label("a sleep and a wake-up take longer")
-                        .help(format!(
-                            "write at least {SHORTEST_PERIOD:?}",
-                            SHORTEST_PERIOD = SHORTEST_PERIOD.to_string()
-                        )),
-                    );
+                    Problem::at(
+                        &period.at,
+                        format!(
+                            "a timer every {} is never done before the next",
+                            period.value
+                        ),
+                    )
+                    .label("a sleep and a wake-up take longer")
+                    .help(format!(
+                        "write at least {SHORTEST_PERIOD:?}",
+                        SHORTEST_PERIOD = SHORTEST_PERIOD.to_string()
+                    ))
+                    .note(problems);
                 }
             }
             let periods = choices(said, PERIOD);

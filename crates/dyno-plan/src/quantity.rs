@@ -17,6 +17,16 @@ pub(crate) struct At<T> {
     pub(crate) at: Place,
 }
 
+impl<T> At<T> {
+    pub(crate) fn new(value: T, at: &Place) -> Self {
+        let at = at.clone();
+        At { value, at }
+    }
+}
+
+/// What to write where a file does not say what it is.
+pub(crate) const DESCRIBE: &str = "write `description = \"…\"`: one line on what it is";
+
 /// The size of the tag in each message; no payload is smaller. See the agents' message layout.
 pub(crate) const TAG_BYTES: usize = 8;
 /// Tag, stamps and check word; one-way messages need all of it.
@@ -213,33 +223,26 @@ pub(crate) fn one<T: Quantity>(key: &str, node: &Node, problems: &mut Problems) 
         Value::Int(n) => n.to_string(),
         Value::Float(n) => n.to_string(),
         Value::List(_) => {
-            problems.push(
-                node.wrong_kind(&format!("`{key}`"), "a single value here")
-                    .help("write lists of values in [experiment.matrix]"),
-            );
-            return None;
+            return node
+                .wrong_kind(&format!("`{key}`"), "a single value here")
+                .help("write lists of values in [experiment.matrix]")
+                .refuse(problems);
         }
         Value::Table(_) => {
-            problems.push(
-                node.wrong_kind(&format!("`{key}`"), "a single value here")
-                    .help("write ranges of values in [experiment.matrix]"),
-            );
-            return None;
+            return node
+                .wrong_kind(&format!("`{key}`"), "a single value here")
+                .help("write ranges of values in [experiment.matrix]")
+                .refuse(problems);
         }
         _ => {
-            problems.push(node.wrong_kind(&format!("`{key}`"), "text in quotes"));
-            return None;
+            return node
+                .wrong_kind(&format!("`{key}`"), "text in quotes")
+                .refuse(problems);
         }
     };
     match T::read(&text) {
-        Ok(value) => Some(At {
-            value,
-            at: node.at.clone(),
-        }),
-        Err(error) => {
-            problems.push(not_a_quantity::<T>(key, &text, node, &error));
-            None
-        }
+        Ok(value) => Some(At::new(value, &node.at)),
+        Err(error) => not_a_quantity::<T>(key, &text, node, &error).refuse(problems),
     }
 }
 
@@ -265,12 +268,10 @@ pub(crate) fn several<T: Quantity>(
 ) -> Option<Vec<At<T>>> {
     let values = match &node.value {
         Value::List(items) if items.is_empty() => {
-            problems.push(
-                Problem::at(&node.at, format!("`{key}` has no values"))
-                    .label("an empty list leaves no experiment")
-                    .help(format!("write at least one value, or leave `{key}` out")),
-            );
-            return None;
+            return Problem::at(&node.at, format!("`{key}` has no values"))
+                .label("an empty list leaves no experiment")
+                .help(format!("write at least one value, or leave `{key}` out"))
+                .refuse(problems);
         }
         Value::List(items) => items
             .iter()
@@ -281,11 +282,10 @@ pub(crate) fn several<T: Quantity>(
     };
     for (i, v) in values.iter().enumerate() {
         if values[..i].iter().any(|earlier| earlier.value == v.value) {
-            problems.push(
-                Problem::at(&v.at, format!("`{key}` has the same value twice"))
-                    .label("is already in the list")
-                    .help("remove one of the two; more trials come from `trials`"),
-            );
+            Problem::at(&v.at, format!("`{key}` has the same value twice"))
+                .label("is already in the list")
+                .help("remove one of the two; more trials come from `trials`")
+                .note(problems);
         }
     }
     (!values.is_empty()).then_some(values)
@@ -302,20 +302,11 @@ fn range<T: Quantity>(
 ) -> Vec<At<T>> {
     let owner = format!("the range of `{key}`");
     table.refuse_unknown(&owner, &["from", "to", "factor"], problems);
-    let mut field = |name: &str| match table.get(name) {
-        Some(node) => Some(node.clone()),
-        None => {
-            problems.push(
-                Problem::at(&node.at, format!("{owner} has no `{name}`"))
-                    .label(format!("`{name}` is missing"))
-                    .help("write for example { from = …, to = …, factor = 2 }"),
-            );
-            None
-        }
-    };
+    let advice = "write for example { from = …, to = …, factor = 2 }";
+    let mut field = |name: &str| table.required(name, &owner, &node.at, advice, problems);
     let (from, to, factor) = (field("from"), field("to"), field("factor"));
-    let from = from.and_then(|n| one::<T>("from", &n, problems));
-    let to = to.and_then(|n| one::<T>("to", &n, problems));
+    let from = from.and_then(|n| one::<T>("from", n, problems));
+    let to = to.and_then(|n| one::<T>("to", n, problems));
     let factor = factor.and_then(|n| {
         let value = match n.value {
             Value::Int(v) => v as f64,
@@ -325,22 +316,19 @@ fn range<T: Quantity>(
         if value > 1.0 && value.is_finite() {
             return Some(value);
         }
-        problems.push(
-            Problem::at(&n.at, format!("the factor of {owner} must be above 1"))
-                .label("write for example 2"),
-        );
-        None
+        Problem::at(&n.at, format!("the factor of {owner} must be above 1"))
+            .label("write for example 2")
+            .refuse(problems)
     });
     let (Some(from), Some(to), Some(factor)) = (from, to, factor) else {
         return Vec::new();
     };
     let (first, last) = (number(from.value), number(to.value));
     if last < first {
-        problems.push(
-            Problem::at(&to.at, format!("{owner} ends below its start"))
-                .label("smaller than `from`")
-                .help("exchange `from` and `to`"),
-        );
+        Problem::at(&to.at, format!("{owner} ends below its start"))
+            .label("smaller than `from`")
+            .help("exchange `from` and `to`")
+            .note(problems);
         return Vec::new();
     }
     let mut values: Vec<At<T>> = Vec::new();
@@ -348,10 +336,9 @@ fn range<T: Quantity>(
     // The tolerance keeps `to` in the range where repeated multiplication rounds.
     while at <= last * (1.0 + 1e-9) {
         match quantity(at) {
-            Ok(value) if values.last().is_none_or(|v| v.value != value) => values.push(At {
-                value,
-                at: node.at.clone(),
-            }),
+            Ok(value) if values.last().is_none_or(|v| v.value != value) => {
+                values.push(At::new(value, &node.at))
+            }
             Ok(_) => {}
             Err(error) => {
                 problems.push(not_a_quantity::<T>(key, &error.found, node, &error));
@@ -359,14 +346,13 @@ fn range<T: Quantity>(
             }
         }
         if values.len() > MOST_IN_RANGE {
-            problems.push(
-                Problem::at(
-                    &node.at,
-                    format!("{owner} has more than {MOST_IN_RANGE} values"),
-                )
-                .label("too many")
-                .help("write a larger factor"),
-            );
+            Problem::at(
+                &node.at,
+                format!("{owner} has more than {MOST_IN_RANGE} values"),
+            )
+            .label("too many")
+            .help("write a larger factor")
+            .note(problems);
             return Vec::new();
         }
         at *= factor;
@@ -429,8 +415,7 @@ pub(crate) fn plain_name(
     if !is_plain_name(text) {
         let message = format!("{whose} has 1 to 40 letters, digits, '-', '_' or '.'");
         let problem = Problem::at(&node.at, message).label("not such a name");
-        problems.push(problem.help(help));
-        return None;
+        return problem.help(help).refuse(problems);
     }
     Some(text.to_owned())
 }

@@ -14,16 +14,14 @@ pub(crate) fn no_base(experiments: &[Experiment], against: &Against) -> Result<(
     if let (Against::Stack { name }, false) =
         (against, experiments.iter().any(|e| e.base.is_some()))
     {
-        problems.push(
-            Problem::at(
+        Problem::at(
                 &Place::flag("--against", name),
                 format!("no experiment can be compared with {name:?}"),
             )
             .label("none of its experiments has the same factors as one of another stack")
             .help(
                 "name both stacks, such as --stack tcp --against uds-stream, and give both the same wait with --set wait=block if their natural ones differ",
-            ),
-        );
+            ).note(&mut problems);
     }
     problems.check(nothing_was_run)
 }
@@ -68,14 +66,13 @@ pub(crate) fn idle_stacks<'a>(
             continue;
         }
         if let Some(refusal) = refused.iter().find(|r| r.stack == name.value) {
-            problems.push(
-                Problem::at(
-                    &name.at,
-                    format!("`{}` can run none of these: {}", name.value, refusal.reason),
-                )
-                .label(format!("for example {}", refusal.factors))
-                .help("leave the stack out, or change the settings that exclude it"),
-            );
+            Problem::at(
+                &name.at,
+                format!("`{}` can run none of these: {}", name.value, refusal.reason),
+            )
+            .label(format!("for example {}", refusal.factors))
+            .help("leave the stack out, or change the settings that exclude it")
+            .note(problems);
         }
     }
 }

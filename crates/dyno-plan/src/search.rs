@@ -22,21 +22,18 @@ const MOST_BYTES: f64 = (64 << 20) as f64;
 pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: &mut Problems) {
     let place = Place::flag("--search", raise.as_str());
     if let Some(spec) = suite.experiments.iter().find(|e| e.flow.is_some()) {
-        problems.push(
-            Problem::at(&place, format!("`{}` has flows, and a search raises one workload", spec.name))
+        Problem::at(&place, format!("`{}` has flows, and a search raises one workload", spec.name))
                 .label("a ladder belongs to one experiment")
-                .help("name experiments without flows with --experiment, or write the flow as an experiment of its own"),
-        );
+                .help("name experiments without flows with --experiment, or write the flow as an experiment of its own").note(problems);
     }
     if let Some(spec) = suite.experiments.iter().find(|e| !e.faults.is_empty()) {
-        problems.push(
-            Problem::at(
-                &place,
-                format!("`{}` has faults, and a search looks for a load", spec.name),
-            )
-            .label("each of its trials is disturbed on purpose")
-            .help("name experiments without faults with --experiment, or leave --search out"),
-        );
+        Problem::at(
+            &place,
+            format!("`{}` has faults, and a search looks for a load", spec.name),
+        )
+        .label("each of its trials is disturbed on purpose")
+        .help("name experiments without faults with --experiment, or leave --search out")
+        .note(problems);
     }
     let beside = [
         ("--against", request.against.is_some()),
@@ -46,16 +43,15 @@ pub(crate) fn refuse(raise: Raised, request: &Request, suite: &Suite, problems: 
         ("--precision", request.precision.is_some()),
     ];
     if let Some((flag, _)) = beside.iter().find(|(_, asked)| *asked) {
-        problems.push(
-            Problem::at(
-                &place,
-                format!("a search measures only its ladders, but the run has {flag}"),
-            )
-            .label("of the command line, or of the run that --like names")
-            .help(format!(
-                "leave {flag} out, or name the suite instead of --like"
-            )),
-        );
+        Problem::at(
+            &place,
+            format!("a search measures only its ladders, but the run has {flag}"),
+        )
+        .label("of the command line, or of the run that --like names")
+        .help(format!(
+            "leave {flag} out, or name the suite instead of --like"
+        ))
+        .note(problems);
     }
 }
 
@@ -75,13 +71,11 @@ pub(crate) fn climb(
     if !applies {
         let advice = kind.info().instead.iter().find(|(key, _)| *key == "rate");
         let advice = advice.map_or(String::new(), |(_, advice)| format!("{advice}; "));
-        problems.push(
-            Problem::at(&place, format!("a {kind} has no {raise} to raise"))
+        Problem::at(&place, format!("a {kind} has no {raise} to raise"))
                 .label(format!("the suite's experiment `{}` is one", spec.name))
                 .help(format!(
                     "{advice}name the experiments to search with --experiment, or raise payload or clients"
-                )),
-        );
+                )).note(problems);
         return;
     }
     let mut starts: Vec<f64> = match raise {
@@ -104,21 +98,20 @@ pub(crate) fn climb(
             Raised::Payload => "--set payload='64 B'",
             Raised::Clients => "--set topology=1-1",
         };
-        problems.push(
-            Problem::at(
-                &place,
-                format!(
-                    "`{}` has {} values of what is searched: {}",
-                    spec.name,
-                    all.len(),
-                    all.join(", ")
-                ),
-            )
-            .label("a search begins at one value")
-            .help(format!(
-                "give the first value, such as {example}; the search goes up from there"
-            )),
-        );
+        Problem::at(
+            &place,
+            format!(
+                "`{}` has {} values of what is searched: {}",
+                spec.name,
+                all.len(),
+                all.join(", ")
+            ),
+        )
+        .label("a search begins at one value")
+        .help(format!(
+            "give the first value, such as {example}; the search goes up from there"
+        ))
+        .note(problems);
         return;
     }
     match raise {

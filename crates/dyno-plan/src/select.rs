@@ -17,15 +17,14 @@ pub(crate) fn experiments(
     for pattern in patterns {
         if !names.iter().any(|name| matches(pattern, name)) {
             let place = Place::flag("--experiment", pattern);
-            problems.push(
-                Problem::at(&place, format!("the suite has no experiment `{pattern}`"))
-                    .label("matches none")
-                    .help(suggest::instead(
-                        pattern,
-                        "experiments",
-                        names.iter().copied(),
-                    )),
-            );
+            Problem::at(&place, format!("the suite has no experiment `{pattern}`"))
+                .label("matches none")
+                .help(suggest::instead(
+                    pattern,
+                    "experiments",
+                    names.iter().copied(),
+                ))
+                .note(problems);
         }
     }
     let wanted = |e: &ExperimentSpec| patterns.iter().any(|p| matches(p, &e.name));

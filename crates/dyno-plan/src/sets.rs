@@ -65,45 +65,38 @@ pub(crate) fn read(node: &Node, problems: &mut Problems) -> Option<At<Cpus>> {
                 match (entry.key.as_str(), &entry.node.value) {
                     ("sets", Value::List(items)) => listed = Some(sets(items, problems)?),
                     ("sets", _) => {
-                        problems.push(entry.node.wrong_kind("`sets`", "a list of sets of CPUs"));
-                        return None;
+                        return entry
+                            .node
+                            .wrong_kind("`sets`", "a list of sets of CPUs")
+                            .refuse(problems);
                     }
                     ("share", _) => share = entry.node.bool("`share`", problems)?,
                     (key, _) => {
-                        problems.push(
-                            Problem::at(&entry.key_at, format!("`cpus` has no key `{key}`"))
-                                .label("not known")
-                                .help("keys: sets, share"),
-                        );
-                        return None;
+                        return Problem::at(&entry.key_at, format!("`cpus` has no key `{key}`"))
+                            .label("not known")
+                            .help("keys: sets, share")
+                            .refuse(problems);
                     }
                 }
             }
             let Some(sets) = listed else {
-                problems.push(
-                    Problem::at(&node.at, "`cpus` lacks its key `sets`")
-                        .help("write for example { sets = [0, 0], share = true }"),
-                );
-                return None;
+                return Problem::at(&node.at, "`cpus` lacks its key `sets`")
+                    .help("write for example { sets = [0, 0], share = true }")
+                    .refuse(problems);
             };
             Cpus::Listed(Listed { sets, share })
         }
         _ => {
-            problems.push(
-                Problem::at(
-                    &node.at,
-                    "`cpus` must be \"auto\", \"none\" or a list of sets of CPUs",
-                )
-                .label("none of these")
-                .help(FORMS),
-            );
-            return None;
+            return Problem::at(
+                &node.at,
+                "`cpus` must be \"auto\", \"none\" or a list of sets of CPUs",
+            )
+            .label("none of these")
+            .help(FORMS)
+            .refuse(problems);
         }
     };
-    Some(At {
-        value,
-        at: node.at.clone(),
-    })
+    Some(At::new(value, &node.at))
 }
 
 fn sets(items: &[Node], problems: &mut Problems) -> Option<Vec<At<Vec<u32>>>> {
@@ -121,31 +114,24 @@ fn set(node: &Node, problems: &mut Problems) -> Option<At<Vec<u32>>> {
                 .iter()
                 .map(|n| match n.value {
                     Value::Int(n) => Some(n.to_string()),
-                    _ => {
-                        problems.push(n.wrong_kind("a CPU of a set", "a whole number"));
-                        None
-                    }
+                    _ => n
+                        .wrong_kind("a CPU of a set", "a whole number")
+                        .refuse(problems),
                 })
                 .collect();
             numbers?.join(",")
         }
         _ => {
-            problems.push(node.wrong_kind("a set of CPUs", "a number or text"));
-            return None;
+            return node
+                .wrong_kind("a set of CPUs", "a number or text")
+                .refuse(problems);
         }
     };
     match parse_set(&text) {
-        Ok(value) => Some(At {
-            value,
-            at: node.at.clone(),
-        }),
-        Err(e) => {
-            problems.push(
-                Problem::at(&node.at, format!("not a set of CPUs: {}", e.reason))
-                    .label("one set for each participant")
-                    .help(FORMS),
-            );
-            None
-        }
+        Ok(value) => Some(At::new(value, &node.at)),
+        Err(e) => Problem::at(&node.at, format!("not a set of CPUs: {}", e.reason))
+            .label("one set for each participant")
+            .help(FORMS)
+            .refuse(problems),
     }
 }

@@ -151,14 +151,13 @@ pub(crate) fn check_workload(
     let mut advice = workload.value.info().instead.iter();
     let instead = advice.find(|(key, _)| key.is_empty() || *key == entry.key);
     let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
-    problems.push(
-        Problem::at(
-            &entry.key_at,
-            format!("a {} has no `{}`", workload.value, entry.key),
-        )
-        .label(belongs(&entry.key))
-        .help(instead),
-    );
+    Problem::at(
+        &entry.key_at,
+        format!("a {} has no `{}`", workload.value, entry.key),
+    )
+    .label(belongs(&entry.key))
+    .help(instead)
+    .note(problems);
 }
 
 /// The workloads that have a key.
@@ -214,19 +213,17 @@ impl Settings {
         let counts = [&self.round_trips, &self.messages];
         for count in counts.into_iter().flatten() {
             if self.window.is_some() {
-                problems.push(
-                    Problem::at(&count.at, "the window is given as a time and as a count")
-                        .label("and `window` as well")
-                        .help("keep one of the two"),
-                );
+                Problem::at(&count.at, "the window is given as a time and as a count")
+                    .label("and `window` as well")
+                    .help("keep one of the two")
+                    .note(problems);
             }
         }
         if let (Some(_), Some(count)) = (&self.warmup, &self.warmup_messages) {
-            problems.push(
-                Problem::at(&count.at, "the warm-up is given as a time and as a count")
-                    .label("and `warmup` as well")
-                    .help("keep one of the two"),
-            );
+            Problem::at(&count.at, "the warm-up is given as a time and as a count")
+                .label("and `warmup` as well")
+                .help("keep one of the two")
+                .note(problems);
         }
     }
 }
@@ -281,14 +278,8 @@ impl<'a> Levels<'a> {
 
 fn extent(count: &Option<At<u64>>, time: &Option<At<Nanos>>) -> Option<At<Extent>> {
     match (count, time) {
-        (Some(n), _) => Some(At {
-            value: Extent::Messages(n.value),
-            at: n.at.clone(),
-        }),
-        (None, Some(t)) => Some(At {
-            value: Extent::Duration(t.value),
-            at: t.at.clone(),
-        }),
+        (Some(n), _) => Some(At::new(Extent::Messages(n.value), &n.at)),
+        (None, Some(t)) => Some(At::new(Extent::Duration(t.value), &t.at)),
         (None, None) => None,
     }
 }
@@ -319,16 +310,9 @@ fn numbers(key: &str, node: &Node, form: Form, problems: &mut Problems) -> Optio
     )
 }
 
-fn at<T>(node: &Node, value: T) -> At<T> {
-    At {
-        value,
-        at: node.at.clone(),
-    }
-}
-
 fn text(key: &str, node: &Node, problems: &mut Problems) -> Option<At<String>> {
     let text = node.text(&format!("`{key}`"), problems)?;
-    Some(at(node, text.to_owned()))
+    Some(At::new(text.to_owned(), &node.at))
 }
 
 fn count<T: TryFrom<u64>>(
@@ -337,7 +321,7 @@ fn count<T: TryFrom<u64>>(
 ) -> impl Fn(&str, &Node, &mut Problems) -> Option<At<T>> {
     move |key, node, problems| {
         let value = node.whole(&format!("`{key}`"), least, most, problems)?;
-        Some(at(node, T::try_from(value).ok()?))
+        Some(At::new(T::try_from(value).ok()?, &node.at))
     }
 }
 
@@ -372,11 +356,10 @@ pub(crate) fn refuse_outside(key: &str, value: &At<Nanos>, least: Nanos, problem
     } else {
         return;
     };
-    problems.push(
-        Problem::at(&value.at, format!("`{key}` must be {wanted}"))
-            .label(format!("this is {}", value.value))
-            .help("write for example \"250 ms\""),
-    );
+    Problem::at(&value.at, format!("`{key}` must be {wanted}"))
+        .label(format!("this is {}", value.value))
+        .help("write for example \"250 ms\"")
+        .note(problems);
 }
 
 #[cfg(test)]

@@ -24,29 +24,25 @@ pub(crate) fn read(
         _ => return None,
     };
     if let Some(workload) = workload.filter(|w| w.value.is_closed_loop()) {
-        problems.push(
-            Problem::at(
-                &node.at,
-                format!("a {} has messages of one size", workload.value),
-            )
-            .label("several sizes")
-            .help("write one size, or make it a stream: a reply has the size of its request"),
-        );
-        return None;
+        return Problem::at(
+            &node.at,
+            format!("a {} has messages of one size", workload.value),
+        )
+        .label("several sizes")
+        .help("write one size, or make it a stream: a reply has the size of its request")
+        .refuse(problems);
     }
     if sizes
         .least()
         .is_some_and(|least| least.bytes() < HEADER_BYTES)
     {
-        problems.push(
-            Problem::at(
-                &node.at,
-                "its smallest payload has no room for the stamps of a one-way message",
-            )
-            .label("smaller than tag and stamps")
-            .help(format!("write at least \"{HEADER_BYTES} B\"")),
-        );
-        return None;
+        return Problem::at(
+            &node.at,
+            "its smallest payload has no room for the stamps of a one-way message",
+        )
+        .label("smaller than tag and stamps")
+        .help(format!("write at least \"{HEADER_BYTES} B\""))
+        .refuse(problems);
     }
     Some(sizes)
 }
@@ -58,17 +54,15 @@ pub(crate) fn is_several(node: &Node) -> bool {
 
 fn list(node: &Node, items: &[Node], problems: &mut Problems) -> Option<Sizes> {
     if items.is_empty() || items.len() > MOST_SIZES {
-        problems.push(
-            Problem::at(
-                &node.at,
-                format!(
-                    "a list of payloads has 1 to {MOST_SIZES} sizes, not {}",
-                    items.len()
-                ),
-            )
-            .label("this list"),
-        );
-        return None;
+        return Problem::at(
+            &node.at,
+            format!(
+                "a list of payloads has 1 to {MOST_SIZES} sizes, not {}",
+                items.len()
+            ),
+        )
+        .label("this list")
+        .refuse(problems);
     }
     let all = items.iter().map(|item| {
         let Value::Table(table) = &item.value else {
@@ -94,26 +88,19 @@ fn between(node: &Node, range: &Table, problems: &mut Problems) -> Option<Sizes>
     let least = size(node, range, "from", problems)?;
     let most = size(node, range, "to", problems)?;
     if least > most {
-        problems.push(
-            Problem::at(
-                &node.at,
-                format!("a range of payloads goes up, and {least} is above {most}"),
-            )
-            .label("the other way round"),
-        );
-        return None;
+        return Problem::at(
+            &node.at,
+            format!("a range of payloads goes up, and {least} is above {most}"),
+        )
+        .label("the other way round")
+        .refuse(problems);
     }
     Some(Sizes::Between { least, most })
 }
 
 fn size(node: &Node, table: &Table, key: &str, problems: &mut Problems) -> Option<PayloadSize> {
-    let Some(found) = table.get(key) else {
-        problems.push(
-            Problem::at(&node.at, format!("the payload has no `{key}`"))
-                .label(format!("`{key}` is missing"))
-                .help("write { size = \"64 B\", weight = 9 } in a list, or { from = \"64 B\", to = \"4 kB\" }"),
-        );
-        return None;
-    };
+    let advice =
+        "write { size = \"64 B\", weight = 9 } in a list, or { from = \"64 B\", to = \"4 kB\" }";
+    let found = table.required(key, "the payload", &node.at, advice, problems)?;
     Some(one::<PayloadSize>(key, found, problems)?.value)
 }

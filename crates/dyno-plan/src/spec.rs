@@ -38,13 +38,12 @@ pub(crate) fn refuse_idle(set: &[Entry], experiments: &[ExperimentSpec], problem
             .iter()
             .any(|e| applies(&entry.key, e.workload.value));
         if !used && !experiments.is_empty() {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("no experiment of this suite has `{}`", entry.key),
-                )
-                .label(belongs(&entry.key)),
-            );
+            Problem::at(
+                &entry.key_at,
+                format!("no experiment of this suite has `{}`", entry.key),
+            )
+            .label(belongs(&entry.key))
+            .note(problems);
         }
     }
 }
@@ -76,13 +75,12 @@ pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems
                 "declare a parameter in the suite for the flow that is meant, and set that, as `camera` of the suite `vehicle`"
             }
         };
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!("`{key}` is of one flow, and `{}` has several", spec.name),
-            )
-            .label("would hold for all of them alike")
-            .help(help),
-        );
+        Problem::at(
+            &entry.key_at,
+            format!("`{key}` is of one flow, and `{}` has several", spec.name),
+        )
+        .label("would hold for all of them alike")
+        .help(help)
+        .note(problems);
     }
 }

@@ -1,7 +1,7 @@
 //! Stack files: a named configuration of an adapter, checked against what the adapter declares.
 
 use crate::catalog::Catalog;
-use crate::quantity::PlainWait;
+use crate::quantity::{DESCRIBE, PlainWait};
 use dyno_model::adapter::{AdapterDescription, OptionKind, OptionSpec, OptionValue, Options};
 use dyno_model::plan::{Timeout, TimeoutBy};
 use dyno_model::probe::GROUND;
@@ -26,10 +26,7 @@ const KEYS: &[&str] = &[
 
 /// Keys that every stack has, with what to write where one is missing.
 const REQUIRED: [(&str, &str); 3] = [
-    (
-        "description",
-        "write `description = \"…\"`: one line on what it is",
-    ),
+    ("description", DESCRIBE),
     (
         "adapter",
         "write `adapter = \"…\"`; see `dyno list adapters`",
@@ -58,24 +55,10 @@ pub(crate) fn read(
 ) -> Option<Stack> {
     let name = *reader.within.last()?;
     table.refuse_unknown("a stack", KEYS, problems);
-    for (key, advice) in REQUIRED.iter().filter(|(key, _)| table.get(key).is_none()) {
-        problems.push(
-            Problem::at(&Place::top(source), format!("the stack has no `{key}`"))
-                .label(format!("`{key}` is missing"))
-                .help(*advice),
-        );
-    }
-    let description = table
-        .get("description")
-        .and_then(|n| n.text("`description`", problems));
-    let floor = table
-        .get("floor")
-        .and_then(|n| n.bool("`floor`", problems))
-        .unwrap_or(false);
-    let sends_later = table
-        .get("sends_later")
-        .and_then(|n| n.bool("`sends_later`", problems))
-        .unwrap_or(false);
+    table.refuse_missing("the stack", &Place::top(source), &REQUIRED, problems);
+    let description = table.text("description", problems);
+    let floor = table.flag("floor", problems).unwrap_or(false);
+    let sends_later = table.flag("sends_later", problems).unwrap_or(false);
     let channels = table
         .get("channels")
         .and_then(|n| n.whole("`channels`", 1, u64::from(u16::MAX), problems))
@@ -93,9 +76,7 @@ pub(crate) fn read(
         .map(|list| list.into_iter().map(|p| p.value).collect())
         .unwrap_or_default();
     let mut options = Options::new();
-    let own = table
-        .get("options")
-        .and_then(|n| n.table("`options`", problems));
+    let own = table.table("options", problems);
     for entry in own.map_or(&[][..], |t| &t.0).iter().chain(set) {
         if let Some(value) = option(entry, adapter, problems) {
             options.insert(entry.key.clone(), value);
@@ -105,9 +86,7 @@ pub(crate) fn read(
         .get("timeouts")
         .map(|n| timeouts(n, problems))
         .unwrap_or_default();
-    let install = table
-        .get("install")
-        .and_then(|n| n.text("`install`", problems));
+    let install = table.text("install", problems);
     let daemons = table
         .get("daemon")
         .map(|n| crate::daemon::read(n, &[(&options, adapter)], problems))
@@ -146,11 +125,10 @@ fn adapter<'a>(
             Some(places) => format!("{near}\n{}", places(text)),
             None => near,
         };
-        problems.push(
-            Problem::at(&n.at, format!("there is no adapter `{text}`"))
-                .label("neither built into this dyno nor found as a library")
-                .help(help),
-        );
+        Problem::at(&n.at, format!("there is no adapter `{text}`"))
+            .label("neither built into this dyno nor found as a library")
+            .help(help)
+            .note(problems);
     }
     found
 }
@@ -159,14 +137,13 @@ fn adapter<'a>(
 fn asks(n: &Node, adapter: &AdapterDescription, problems: &mut Problems) -> bool {
     let asks = n.bool("`asks`", problems).unwrap_or(false);
     if asks && adapter.is_known() && !adapter.capabilities.asks {
-        problems.push(
-            Problem::at(
-                &n.at,
-                format!("readers of the adapter `{}` do not ask", adapter.name),
-            )
-            .label("messages are brought to them")
-            .help("leave `asks` out"),
-        );
+        Problem::at(
+            &n.at,
+            format!("readers of the adapter `{}` do not ask", adapter.name),
+        )
+        .label("messages are brought to them")
+        .help("leave `asks` out")
+        .note(problems);
     }
     asks
 }
@@ -176,10 +153,10 @@ fn timeouts(node: &Node, problems: &mut Problems) -> Vec<Timeout> {
     let Some(table) = node.table("`timeouts`", problems) else {
         return Vec::new();
     };
-    let names = TimeoutBy::ALL.map(TimeoutBy::as_str);
+    let names: Vec<&str> = TimeoutBy::ALL.iter().map(|by| by.as_str()).collect();
     table.refuse_unknown("`timeouts`", &names, problems);
     let mut all = Vec::new();
-    for by in TimeoutBy::ALL {
+    for &by in TimeoutBy::ALL {
         let subject = format!("`timeouts.{}`", by.as_str());
         let of = table.get(by.as_str());
         let of = of.and_then(|n| n.table(&subject, problems));
@@ -194,17 +171,13 @@ fn timeout(entry: &Entry, by: TimeoutBy, problems: &mut Problems) -> Option<Time
     let table = entry.node.table(&subject, problems)?;
     table.refuse_unknown(&subject, &["time", "text"], problems);
     let (Some(time), Some(text)) = (table.get("time"), table.get("text")) else {
-        problems.push(
-            Problem::at(
-                &entry.node.at,
-                format!("{subject} needs a `time` and a `text`"),
-            )
-            .label("a timeout of a stack")
-            .help(
-                "write for example `lease = { time = \"10 s\", text = \"a silent peer is gone\" }`",
-            ),
-        );
-        return None;
+        return Problem::at(
+            &entry.node.at,
+            format!("{subject} needs a `time` and a `text`"),
+        )
+        .label("a timeout of a stack")
+        .help("write for example `lease = { time = \"10 s\", text = \"a silent peer is gone\" }`")
+        .refuse(problems);
     };
     Some(Timeout {
         name: entry.key.clone(),
@@ -226,17 +199,16 @@ fn waits(
     for w in &waits {
         if adapter.is_known() && !can.waits.contains(&w.value.0) {
             let can: Vec<&str> = can.waits.iter().map(|w| w.as_str()).collect();
-            problems.push(
-                Problem::at(
-                    &w.at,
-                    format!(
-                        "the adapter `{}` cannot wait by {}",
-                        adapter.name, w.value.0
-                    ),
-                )
-                .label("not among its capabilities")
-                .help(format!("it can wait by {}", can.join(", "))),
-            );
+            Problem::at(
+                &w.at,
+                format!(
+                    "the adapter `{}` cannot wait by {}",
+                    adapter.name, w.value.0
+                ),
+            )
+            .label("not among its capabilities")
+            .help(format!("it can wait by {}", can.join(", ")))
+            .note(problems);
         }
     }
     Some(waits.into_iter().map(|w| w.value.0).collect())
@@ -259,24 +231,21 @@ fn option(
     }
     let Some(spec) = adapter.options.iter().find(|o| o.name == entry.key) else {
         let names = adapter.options.iter().map(|o| o.name.as_str());
-        problems.push(
-            Problem::at(
-                &entry.key_at,
-                format!(
-                    "the adapter `{}` has no option `{}`",
-                    adapter.name, entry.key
-                ),
-            )
-            .label("no such option")
-            .help(suggest::instead(&entry.key, "options", names)),
-        );
-        return None;
+        return Problem::at(
+            &entry.key_at,
+            format!(
+                "the adapter `{}` has no option `{}`",
+                adapter.name, entry.key
+            ),
+        )
+        .label("no such option")
+        .help(suggest::instead(&entry.key, "options", names))
+        .refuse(problems);
     };
     let value = match (&spec.kind, &entry.node.value) {
         (OptionKind::Bool, Value::Bool(v)) => OptionValue::Bool(*v),
         (OptionKind::Int, Value::Int(v)) if spec.most.is_some_and(|most| *v > most) => {
-            problems.push(too_much(entry, spec, *v));
-            return None;
+            return too_much(entry, spec, *v).refuse(problems);
         }
         (OptionKind::Int, Value::Int(v)) if *v >= spec.least.unwrap_or(0) => OptionValue::Int(*v),
         (OptionKind::Float, Value::Float(v)) if v.is_finite() => OptionValue::Float(*v),
@@ -287,8 +256,7 @@ fn option(
             OptionValue::Text(v.clone())
         }
         _ => {
-            problems.push(wrong_option(entry, spec));
-            return None;
+            return wrong_option(entry, spec).refuse(problems);
         }
     };
     Some(value)

@@ -51,26 +51,18 @@ pub(crate) fn read(
     let title = match table.get("title") {
         Some(node) => node.text("`title`", problems).unwrap_or("").to_owned(),
         None => {
-            problems.push(
-                Problem::at(&Place::top(source), "the suite has no title")
-                    .label("`title` is missing")
-                    .help("write `title = \"…\"` at the top: one line on what the suite answers"),
-            );
+            Problem::at(&Place::top(source), "the suite has no title")
+                .label("`title` is missing")
+                .help("write `title = \"…\"` at the top: one line on what the suite answers")
+                .note(problems);
             String::new()
         }
     };
-    if let Some(node) = table.get("description") {
-        node.text("`description`", problems);
-    }
+    table.text("description", problems);
     let mut defaults = Settings::default();
-    if let Some(t) = table
-        .get("defaults")
-        .and_then(|n| n.table("`defaults`", problems))
-    {
-        for entry in &t.0 {
-            if !defaults.read(entry, Form::Single, problems) {
-                problems.push(unknown_key(entry, "[defaults]", &settings::keys(|_| true)));
-            }
+    for entry in table.table("defaults", problems).map_or(&[][..], |t| &t.0) {
+        if !defaults.read(entry, Form::Single, problems) {
+            problems.push(unknown_key(entry, "[defaults]", &settings::keys(|_| true)));
         }
     }
     let mut experiments = experiments(source, &table, problems);
@@ -101,50 +93,40 @@ fn shown_by(table: &Table, studies: &Texts, problems: &mut Problems) -> String {
         None | Some((_, STACKS)) => {}
         Some((node, path)) if is_study(path) => {
             if !studies.contains_key(path) {
-                problems.push(
-                    Problem::at(&node.at, format!("there is no study file {path}"))
-                        .label("no such file")
-                        .help("the path is relative to the folder of the suite's file"),
-                );
+                Problem::at(&node.at, format!("there is no study file {path}"))
+                    .label("no such file")
+                    .help("the path is relative to the folder of the suite's file")
+                    .note(problems);
             }
         }
         Some((node, other)) => {
             let tables = [STACKS].into_iter().chain(STUDIES);
             let help = dyno_toml::suggest::instead(other, "tables", tables);
-            problems.push(
-                Problem::at(&node.at, format!("there is no table {other:?}"))
-                    .label("unknown table")
-                    .help(format!(
-                        "{help}, or the path of a study file, which ends with .toml"
-                    )),
-            );
+            Problem::at(&node.at, format!("there is no table {other:?}"))
+                .label("unknown table")
+                .help(format!(
+                    "{help}, or the path of a study file, which ends with .toml"
+                ))
+                .note(problems);
         }
     }
     STACKS.to_owned()
 }
 
 fn experiments(source: &Source, table: &Table, problems: &mut Problems) -> Vec<ExperimentSpec> {
-    let nodes: &[Node] = match table.get("experiment") {
-        Some(Node {
-            value: Value::List(items),
-            ..
-        }) => items,
-        Some(other) => {
-            problems.push(
-                other
-                    .wrong_kind("`experiment`", "a list of tables")
-                    .help("write [[experiment]] with two brackets, once for each experiment"),
-            );
-            return Vec::new();
-        }
-        None => &[],
+    let advice = "write [[experiment]] with two brackets, once for each experiment";
+    let nodes = match table.get("experiment") {
+        Some(node) => node.tables("`experiment`", advice, problems),
+        None => Some(&[][..]),
+    };
+    let Some(nodes) = nodes else {
+        return Vec::new();
     };
     if nodes.is_empty() {
-        problems.push(
-            Problem::at(&Place::top(source), "the suite has no experiment")
-                .label("nothing to measure")
-                .help("add [[experiment]] with `name` and `workload`"),
-        );
+        Problem::at(&Place::top(source), "the suite has no experiment")
+            .label("nothing to measure")
+            .help("add [[experiment]] with `name` and `workload`")
+            .note(problems);
     }
     let mut found: Vec<ExperimentSpec> = Vec::new();
     for node in nodes {
@@ -157,14 +139,13 @@ fn experiments(source: &Source, table: &Table, problems: &mut Problems) -> Vec<E
                 Value::Table(t) => t.get("name").map(|n| &n.at),
                 _ => None,
             };
-            problems.push(
-                Problem::at(
-                    at.unwrap_or(&node.at),
-                    format!("two experiments are called {:?}", spec.name),
-                )
-                .label("the name is taken")
-                .help("give each experiment a name of its own"),
-            );
+            Problem::at(
+                at.unwrap_or(&node.at),
+                format!("two experiments are called {:?}", spec.name),
+            )
+            .label("the name is taken")
+            .help("give each experiment a name of its own")
+            .note(problems);
         }
         found.extend(specs);
     }
@@ -177,26 +158,18 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         return Vec::new();
     };
     let has_flows = table.get("flow").is_some();
-    let missing = |key: &str, advice: &str| {
-        Problem::at(&node.at, format!("the experiment has no `{key}`"))
-            .label(format!("`{key}` is missing"))
-            .help(advice)
+    let required = |key, advice: &str, problems: &mut Problems| {
+        table.required(key, "the experiment", &node.at, advice, problems)
     };
-    let name = match table.get("name") {
-        Some(n) => name(n, problems),
-        None => {
-            problems.push(missing("name", "write for example `name = \"rtt\"`"));
-            None
-        }
-    };
-    let workload: Option<At<WorkloadKind>> = match table.get("workload") {
-        Some(_) | None if has_flows => None,
-        Some(n) => one("workload", n, problems),
-        None => {
+    let named = required("name", "write for example `name = \"rtt\"`", problems);
+    let name = named.and_then(|n| name(n, problems));
+    let workload: Option<At<WorkloadKind>> = match has_flows {
+        true => None,
+        false => {
             let words: Vec<&str> = WorkloadKind::ALL.iter().map(|w| w.as_str()).collect();
             let advice = format!("write one of {}", words.join(", "));
-            problems.push(missing("workload", &advice));
-            None
+            let said = required("workload", &advice, problems);
+            said.and_then(|n| one("workload", n, problems))
         }
     };
     let mut own = Settings::default();
@@ -219,10 +192,7 @@ fn experiment(node: &Node, problems: &mut Problems) -> Vec<ExperimentSpec> {
         problems.push(unknown_key(entry, "an experiment", &keys));
     }
     own.refuse_both_extents(problems);
-    if let Some(matrix) = table
-        .get("matrix")
-        .and_then(|n| n.table("`matrix`", problems))
-    {
+    if let Some(matrix) = table.table("matrix", problems) {
         let named = read_matrix(matrix, table, workload.as_ref(), &mut own, problems);
         stacks = named.or(stacks);
     }
@@ -272,14 +242,13 @@ fn read_matrix(
             experiment.entry(&entry.key).is_some()
         };
         if twice {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("`{}` is set in the experiment and in its matrix", entry.key),
-                )
-                .label("given twice")
-                .help("keep it in the matrix"),
-            );
+            Problem::at(
+                &entry.key_at,
+                format!("`{}` is set in the experiment and in its matrix", entry.key),
+            )
+            .label("given twice")
+            .help("keep it in the matrix")
+            .note(problems);
         }
         check_workload(entry, workload, problems);
         if entry.key == "stack" {
@@ -290,14 +259,13 @@ fn read_matrix(
             Some(setting) if setting.varies => {
                 own.read(entry, Form::Several, problems);
             }
-            Some(_) => problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("`{}` is not a factor of a matrix", entry.key),
-                )
-                .label("holds for a whole experiment")
-                .help("write it in [[experiment]] or in [defaults]"),
-            ),
+            Some(_) => Problem::at(
+                &entry.key_at,
+                format!("`{}` is not a factor of a matrix", entry.key),
+            )
+            .label("holds for a whole experiment")
+            .help("write it in [[experiment]] or in [defaults]")
+            .note(problems),
             None => {
                 let mut keys = vec!["stack"];
                 keys.extend(settings::keys(|s| s.varies));
@@ -319,11 +287,10 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
         }
     };
     if matches!(&node.value, Value::List(items) if items.is_empty()) {
-        problems.push(
-            Problem::at(&node.at, format!("`{key}` has no values"))
-                .label("an empty list leaves no experiment")
-                .help("write names of stacks, or \"all\""),
-        );
+        Problem::at(&node.at, format!("`{key}` has no values"))
+            .label("an empty list leaves no experiment")
+            .help("write names of stacks, or \"all\"")
+            .note(problems);
     }
     let mut names: Vec<At<String>> = Vec::new();
     for item in items {
@@ -331,17 +298,13 @@ fn stack_choice(key: &str, node: &Node, problems: &mut Problems) -> StackChoice 
             continue;
         };
         if names.iter().any(|n| n.value == name) {
-            problems.push(
-                Problem::at(&item.at, format!("the stack `{name}` is named twice"))
-                    .label("is already in the list")
-                    .help("remove one of the two; more trials come from `trials`"),
-            );
+            Problem::at(&item.at, format!("the stack `{name}` is named twice"))
+                .label("is already in the list")
+                .help("remove one of the two; more trials come from `trials`")
+                .note(problems);
             continue;
         }
-        names.push(At {
-            value: name.to_owned(),
-            at: item.at.clone(),
-        });
+        names.push(At::new(name.to_owned(), &item.at));
     }
     StackChoice::Listed(names)
 }

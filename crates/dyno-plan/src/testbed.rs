@@ -3,10 +3,10 @@
 use crate::link;
 use crate::machine;
 use crate::overrides::Override;
-use crate::quantity::{is_plain_name, plain_name};
+use crate::quantity::{DESCRIBE, is_plain_name, plain_name};
 use dyno_model::Testbed;
 use dyno_model::plan::{Host, Link, Reach};
-use dyno_toml::{Node, Place, Problem, Problems, Source, Table, Value, parse, suggest};
+use dyno_toml::{Node, Place, Problem, Problems, Source, Table, parse, suggest};
 use std::net::{IpAddr, Ipv4Addr};
 
 const TESTBED_KEYS: &[&str] = &[
@@ -50,34 +50,19 @@ pub(crate) fn read(
 ) -> Option<Testbed> {
     let table = parse(source, problems)?;
     table.refuse_unknown("a testbed", TESTBED_KEYS, problems);
-    let description = match table.get("description") {
-        Some(n) => n.text("`description`", problems).unwrap_or("").to_owned(),
-        None => {
-            problems.push(
-                Problem::at(&Place::top(source), "the testbed has no `description`")
-                    .label("`description` is missing")
-                    .help("write `description = \"…\"`: one line on what it is"),
-            );
-            String::new()
-        }
-    };
-    let nodes: &[Node] = match table.get("host").map(|n| (n, &n.value)) {
-        Some((_, Value::List(items))) => items,
-        Some((node, _)) => {
-            problems.push(
-                node.wrong_kind("`host`", "a list of tables")
-                    .help("write [[host]] with two brackets, once for each host"),
-            );
-            return None;
-        }
+    let top = Place::top(source);
+    let description = table.required("description", "the testbed", &top, DESCRIBE, problems);
+    let description = description.and_then(|node| node.text("`description`", problems));
+    let advice = "write [[host]] with two brackets, once for each host";
+    let nodes = match table.get("host") {
+        Some(node) => node.tables("`host`", advice, problems)?,
         None => &[],
     };
     if nodes.is_empty() {
-        problems.push(
-            Problem::at(&Place::top(source), "the testbed has no hosts")
-                .label("nowhere to run")
-                .help("add [[host]] with `name = \"here\"` and `reach = \"local\"`"),
-        );
+        Problem::at(&top, "the testbed has no hosts")
+            .label("nowhere to run")
+            .help("add [[host]] with `name = \"here\"` and `reach = \"local\"`")
+            .note(problems);
     }
     let mut placed: Vec<Placed<'_>> = Vec::new();
     for node in nodes {
@@ -112,7 +97,7 @@ pub(crate) fn read(
     (!placed.is_empty()).then(|| Testbed {
         keeps_state,
         name: name.to_owned(),
-        description,
+        description: description.unwrap_or_default().to_owned(),
         hosts: placed.into_iter().map(|p| p.host).collect(),
     })
 }
@@ -122,46 +107,45 @@ fn add<'a>(new: Placed<'a>, placed: &mut Vec<Placed<'a>>, problems: &mut Problem
     let here = |text: String| Problem::at(new.at, text);
     let (name, address) = (&new.host.name, &new.host.address);
     if placed.iter().any(|p| p.host.name == *name) {
-        problems.push(
-            here(format!("two hosts are called {name:?}"))
-                .label("the name is taken")
-                .help("give each host a name of its own"),
-        );
+        here(format!("two hosts are called {name:?}"))
+            .label("the name is taken")
+            .help("give each host a name of its own")
+            .note(problems);
     }
     let kind = |p: &Placed<'_>| reach_name(&p.host.reach);
     let at_switch = |p: &Placed<'_>| is_at_switch(&p.host.reach);
     match placed.first() {
         Some(first) if kind(first) != kind(&new) && !(at_switch(first) && at_switch(&new)) => {
-            problems.push(
-                here(format!(
-                    "a host reached by {:?} cannot stand beside one reached by {:?}",
-                    kind(&new),
-                    kind(first)
-                ))
-                .label("nothing joins the two")
-                .help("reach all hosts alike; only namespaces and virtual machines mix"),
-            )
+            here(format!(
+                "a host reached by {:?} cannot stand beside one reached by {:?}",
+                kind(&new),
+                kind(first)
+            ))
+            .label("nothing joins the two")
+            .help("reach all hosts alike; only namespaces and virtual machines mix")
+            .note(problems)
         }
         // With a clock of its own it stands for another machine: to try what clocks do to figures.
-        Some(_) if new.host.reach == Reach::Local && !new.host.own_clock => problems.push(
+        Some(_) if new.host.reach == Reach::Local && !new.host.own_clock => {
             here("two hosts are local, and there is one local machine".into())
                 .label("the second one")
-                .help("keep one host with `reach = \"local\"`, or make all of them namespaces"),
-        ),
-        Some(_) if placed.iter().any(|p| p.host.address == *address) => problems.push(
+                .help("keep one host with `reach = \"local\"`, or make all of them namespaces")
+                .note(problems)
+        }
+        Some(_) if placed.iter().any(|p| p.host.address == *address) => {
             here(format!("two hosts have the address {address}"))
                 .label("the address is taken")
-                .help("give each host an address of its own"),
-        ),
+                .help("give each host an address of its own")
+                .note(problems)
+        }
         Some(first) if at_switch(first) && !is_beside(first, &new) => {
-            problems.push(
-                here(format!(
-                    "{address} and {} are not of one subnet",
-                    first.host.address
-                ))
-                .label("no route leads there")
-                .help("the hosts are joined by a switch: give all of them addresses of one /24"),
-            );
+            here(format!(
+                "{address} and {} are not of one subnet",
+                first.host.address
+            ))
+            .label("no route leads there")
+            .help("the hosts are joined by a switch: give all of them addresses of one /24")
+            .note(problems);
         }
         _ => {}
     }
@@ -180,14 +164,13 @@ fn is_beside(a: &Placed<'_>, b: &Placed<'_>) -> bool {
 fn refuse_crowd(placed: &[Placed<'_>], problems: &mut Problems) {
     let mut here = placed.iter().filter(|p| is_at_switch(&p.host.reach));
     if let Some(surplus) = here.nth(MOST_NAMESPACES) {
-        problems.push(
-            Problem::at(
-                surplus.at,
-                format!("a testbed has at most {MOST_NAMESPACES} namespaces and virtual machines"),
-            )
-            .label("one too many")
-            .help("they share the CPUs of one machine: use fewer, or real hosts with `reach = \"ssh\"`"),
-        );
+        Problem::at(
+            surplus.at,
+            format!("a testbed has at most {MOST_NAMESPACES} namespaces and virtual machines"),
+        )
+        .label("one too many")
+        .help("they share the CPUs of one machine: use fewer, or real hosts with `reach = \"ssh\"`")
+        .note(problems);
     }
 }
 
@@ -209,7 +192,9 @@ const fn reach_name(reach: &Reach) -> &'static str {
 fn hosts(node: &Node, before: usize, problems: &mut Problems) -> Option<Vec<Host>> {
     let table = node.table("`host`", problems)?;
     table.refuse_unknown("a host", HOST_KEYS, problems);
-    let name = required(node, table, "name", "here", problems).and_then(|n| name(n, problems));
+    let advice = "write for example `name = \"here\"`";
+    let name = table.required("name", "the host", &node.at, advice, problems);
+    let name = name.and_then(|n| name_of(n, problems));
     let reach = reach(node, table, problems);
     let own_clock = match table.get("own_clock") {
         Some(n) => n.bool("`own_clock`", problems)?,
@@ -223,15 +208,13 @@ fn hosts(node: &Node, before: usize, problems: &mut Problems) -> Option<Vec<Host
         // Wraps nowhere: there are few of them.
         (None, Reach::Namespace | Reach::Vm(_)) => IpAddr::V4(nth(FIRST_ADDRESS, before)?),
         (None, Reach::Ssh { .. }) => {
-            problems.push(
-                Problem::at(&node.at, "the host has no `address`")
-                    .label("`address` is missing")
-                    .help(
-                        "write the IP address at which the other hosts reach it, for example \
+            return Problem::at(&node.at, "the host has no `address`")
+                .label("`address` is missing")
+                .help(
+                    "write the IP address at which the other hosts reach it, for example \
                          `address = \"192.168.1.7\"`",
-                    ),
-            );
-            return None;
+                )
+                .refuse(problems);
         }
     };
     let host = |name: String, address: IpAddr| Host {
@@ -248,15 +231,13 @@ fn hosts(node: &Node, before: usize, problems: &mut Problems) -> Option<Vec<Host
     let most = MOST_NAMESPACES as u64;
     let count = count.whole("`count`", 1, most, problems)? as usize;
     if base.octets()[3] as usize + count > 255 {
-        problems.push(
-            Problem::at(
-                &node.at,
-                format!("{count} addresses from {base} on leave its /24"),
-            )
-            .label("too few addresses")
-            .help("write a lower `address`"),
-        );
-        return None;
+        return Problem::at(
+            &node.at,
+            format!("{count} addresses from {base} on leave its /24"),
+        )
+        .label("too few addresses")
+        .help("write a lower `address`")
+        .refuse(problems);
     }
     (0..count)
         .map(|i| Some(host(format!("{name}{}", i + 1), nth(base, i)?.into())))
@@ -268,65 +249,44 @@ fn nth(base: Ipv4Addr, offset: usize) -> Option<Ipv4Addr> {
     base.to_bits().checked_add(offset).map(Ipv4Addr::from_bits)
 }
 
-fn required<'a>(
-    node: &Node,
-    table: &'a Table,
-    key: &str,
-    example: &str,
-    problems: &mut Problems,
-) -> Option<&'a Node> {
-    let found = table.get(key);
-    if found.is_none() {
-        problems.push(
-            Problem::at(&node.at, format!("the host has no `{key}`"))
-                .label(format!("`{key}` is missing"))
-                .help(format!("write for example `{key} = {example:?}`")),
-        );
-    }
-    found
-}
-
-fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+fn name_of(node: &Node, problems: &mut Problems) -> Option<String> {
     let help = "write for example \"h1\"; `description` may hold any text";
     plain_name(node, "a host's name", help, problems)
 }
 
 fn reach(node: &Node, table: &Table, problems: &mut Problems) -> Option<Reach> {
-    let at = required(node, table, "reach", "local", problems)?;
+    let required = |key, advice, problems: &mut Problems| {
+        table.required(key, "the host", &node.at, advice, problems)
+    };
+    let at = required("reach", "write for example `reach = \"local\"`", problems)?;
     match at.text("`reach`", problems)? {
         "local" => Some(Reach::Local),
         "namespace" => Some(Reach::Namespace),
         "vm" => machine::read(table, problems).map(Reach::Vm),
         "ssh" => {
-            let to = required(node, table, "destination", "user@host", problems)?;
+            let advice = "write for example `destination = \"user@host\"`";
+            let to = required("destination", advice, problems)?;
             let destination = to.text("`destination`", problems)?;
             let odd = |c: char| c.is_whitespace() || c.is_control();
             if destination.is_empty() || destination.starts_with('-') || destination.contains(odd) {
-                problems.push(
-                    Problem::at(
+                return Problem::at(
                         &to.at,
                         format!("{destination:?} is not a destination of ssh"),
                     )
                     .label("not a destination")
-                    .help("write \"host\", \"user@host\", or a name of your ssh_config; options belong there"),
-                );
-                return None;
+                    .help("write \"host\", \"user@host\", or a name of your ssh_config; options belong there").refuse(problems);
             }
             Some(Reach::Ssh {
                 destination: destination.to_owned(),
             })
         }
-        other => {
-            problems.push(
-                Problem::at(
-                    &at.at,
-                    format!("there is no way to reach a host by {other:?}"),
-                )
-                .label("unknown")
-                .help(suggest::instead(other, "ways to reach a host", REACHES)),
-            );
-            None
-        }
+        other => Problem::at(
+            &at.at,
+            format!("there is no way to reach a host by {other:?}"),
+        )
+        .label("unknown")
+        .help(suggest::instead(other, "ways to reach a host", REACHES))
+        .refuse(problems),
     }
 }
 
@@ -339,14 +299,13 @@ fn refuse_of_others(table: &Table, reach: &Reach, problems: &mut Problems) {
         .chain(of_machines)
     {
         if let Some(entry) = table.entry(key).filter(|_| kind != of) {
-            problems.push(
-                Problem::at(
-                    &entry.key_at,
-                    format!("a host reached by {kind:?} has no `{key}`"),
-                )
-                .label("means nothing here")
-                .help(format!("remove it, or write `reach = {of:?}`")),
-            );
+            Problem::at(
+                &entry.key_at,
+                format!("a host reached by {kind:?} has no `{key}`"),
+            )
+            .label("means nothing here")
+            .help(format!("remove it, or write `reach = {of:?}`"))
+            .note(problems);
         }
     }
 }
@@ -354,12 +313,10 @@ fn refuse_of_others(table: &Table, reach: &Reach, problems: &mut Problems) {
 fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr> {
     let text = node.text("`address`", problems)?;
     let Ok(address) = text.parse::<IpAddr>() else {
-        problems.push(
-            Problem::at(&node.at, format!("{text:?} is not an IP address"))
-                .label("not an address")
-                .help("write for example \"127.0.0.1\""),
-        );
-        return None;
+        return Problem::at(&node.at, format!("{text:?} is not an IP address"))
+            .label("not an address")
+            .help("write for example \"127.0.0.1\"")
+            .refuse(problems);
     };
     if can_have(reach, address) {
         return Some(address);
@@ -378,8 +335,7 @@ fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr
         .label("every address, or an address of many")
         .help("write the address at which the other hosts reach it, for example \"192.168.1.7\""),
     };
-    problems.push(problem);
-    None
+    problem.refuse(problems)
 }
 
 /// Whether a host that is reached so can have this address: its own, and at a switch of Dyno's a private one.

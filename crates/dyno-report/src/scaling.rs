@@ -7,7 +7,7 @@
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
 use crate::summary::ScalingSummary;
-use dyno_model::{Experiment, Metric, WorkloadKind};
+use dyno_model::{Experiment, Metric, WorkloadKind, factors};
 use dyno_stats::{Bootstrap, Fit, Latency, fit_line, trial_quantiles};
 use std::collections::BTreeSet;
 
@@ -38,12 +38,8 @@ fn sizes(group: &[&Experiment]) -> usize {
 
 /// Whether two experiments have all factors but the payload in common.
 fn is_alike(a: &Experiment, b: &Experiment) -> bool {
-    let key = |e: &Experiment| {
-        let conditions = (e.access, e.placement, e.topology, e.wait, e.mlock);
-        let place = (e.machine.clone(), e.on_host, e.cpus_text());
-        (e.name.clone(), e.stack.clone(), conditions, place)
-    };
-    key(a) == key(b) && a.workload == b.workload && a.scheduling == b.scheduling
+    let mut others = factors::all().filter(|f| f.title != "payload");
+    (&a.name, &a.stack) == (&b.name, &b.stack) && others.all(|f| f.key(a) == f.key(b))
 }
 
 fn of_group(from: Samples<'_>, group: &[&Experiment], how: &Bootstrap) -> ScalingSummary {

@@ -5,15 +5,14 @@
 
 use crate::folder::{Closed, Folder};
 use dyno_model::RunManifest;
-use dyno_store::{Count, MANIFEST, RunFollower, Tally, has_runner};
+use dyno_store::{Count, MANIFEST, RunFollower, Stamp, Tally, has_runner};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// How long a look is good for.
 const GOOD_FOR: Duration = Duration::from_millis(250);
@@ -136,25 +135,6 @@ struct Known {
     last: Option<(Instant, Look)>,
 }
 
-/// What tells one content of a file from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Stamp {
-    inode: u64,
-    size: u64,
-    changed: Option<SystemTime>,
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
-        let metadata = fs::metadata(path).ok()?;
-        Some(Stamp {
-            inode: metadata.ino(),
-            size: metadata.len(),
-            changed: metadata.modified().ok(),
-        })
-    }
-}
-
 impl Shelf {
     pub(crate) fn new(folder: Folder) -> Shelf {
         Shelf {
@@ -189,7 +169,8 @@ impl Shelf {
     fn look_again(&self, directory: &Path, known: &mut Known) -> Result<Look, Unseen> {
         known.last = None;
         let unreadable = |e: dyno_store::StoreError| Unseen::Unreadable(self.told(&e.to_string()));
-        let stamp = Stamp::of(&directory.join(MANIFEST));
+        let stamp = fs::metadata(directory.join(MANIFEST)).ok();
+        let stamp = stamp.as_ref().map(Stamp::of);
         let head = match (&known.manifest, stamp) {
             (Some((before, head)), Some(now)) if *before == now => head.clone(),
             _ => {

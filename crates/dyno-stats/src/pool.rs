@@ -10,7 +10,7 @@
 //! weights) and a short walk. Resamples differ little, so each search begins where the last one ended.
 
 use crate::cells::Counts;
-use crate::samples::TrialSamples;
+use crate::samples::{TrialSamples, reached_from};
 use crate::values::Values;
 use std::ops::Range;
 
@@ -28,6 +28,7 @@ struct Entry {
 }
 
 /// All blocks of several trials, ready for resampling.
+#[derive(Default)]
 pub(crate) struct Pool {
     /// Ascending by value; of one value, in the order of the blocks.
     entries: Vec<Entry>,
@@ -54,17 +55,8 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new<'a>(trials: impl IntoIterator<Item = &'a TrialSamples>) -> Self {
         let mut pool = Pool {
-            entries: Vec::new(),
-            values: Values::default(),
-            starts: Vec::new(),
-            counts: Counts::default(),
             stride: 1,
-            below: Vec::new(),
-            finite: Vec::new(),
-            infinite: Vec::new(),
-            n: Vec::new(),
-            average: 0.0,
-            trials: Vec::new(),
+            ..Pool::default()
         };
         let trials: Vec<&TrialSamples> = trials.into_iter().collect();
         pool.values = Values::of(&trials);
@@ -295,12 +287,6 @@ impl Pool {
             })
             .map_or(f64::INFINITY, |at| self.value(at))
     }
-}
-
-/// The weight that must lie at or below quantile `q` of so much weight; more than nothing. What misses it
-/// by rounding alone has reached it: by far less than one sample of as many as a run has.
-pub(crate) fn reached_from(q: f64, all: f64) -> f64 {
-    (q * all * (1.0 - 1e-11)).clamp(f64::MIN_POSITIVE, all * (1.0 - 1e-11))
 }
 
 /// In several sums at once, which the processor adds up side by side.

@@ -1,8 +1,7 @@
 //! Quantiles over trials that come one after the other, without an interval: for displays that go on
 //! while a run does. What is published has its interval, see [`crate::quantiles`].
 
-use crate::pool::reached_from;
-use crate::samples::{TrialSamples, worth};
+use crate::samples::{TrialSamples, reached_from, worth};
 use std::collections::BTreeMap;
 
 /// The samples of several trials, pooled: distinct values and what each weighs. Every trial weighs 1,

@@ -2,7 +2,6 @@
 
 use crate::cells::{Cell, Cells};
 use crate::decode::{Recorded, equivalent, recorded};
-use crate::pool::reached_from;
 use dyno_model::record::{Distribution, HdrText};
 use hdrhistogram::Histogram;
 
@@ -338,6 +337,12 @@ impl Sorted {
         });
         Some(found.map_or(f64::INFINITY, |cell| cell.value))
     }
+}
+
+/// The weight that must lie at or below quantile `q` of so much weight; more than nothing. What misses it
+/// by rounding alone has reached it: by far less than one sample of as many as a run has.
+pub(crate) fn reached_from(q: f64, all: f64) -> f64 {
+    (q * all * (1.0 - 1e-11)).clamp(f64::MIN_POSITIVE, all * (1.0 - 1e-11))
 }
 
 #[cfg(test)]

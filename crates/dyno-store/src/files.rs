@@ -4,7 +4,6 @@
 //! Files are written so that they are there whole or not at all.
 
 use crate::error::StoreError;
-use crate::layout::TEMPORARY;
 use rustix::fs::{self as sys, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -14,6 +13,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+/// What names of unfinished files start with.
+pub(crate) const TEMPORARY: &str = ".tmp-";
 /// The largest manifest, in bytes: that of 40,000 experiments is smaller.
 pub(crate) const MANIFEST_BYTES: u64 = 64 << 20;
 /// The largest trial, in bytes: one with a hundred thousand counts of channels is smaller.

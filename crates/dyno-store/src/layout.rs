@@ -17,8 +17,6 @@ pub const PARTS: &str = "parts";
 pub(crate) const SHOWN: &str = ".shown";
 /// The lock file's name.
 pub(crate) const LOCK: &str = ".lock";
-/// What names of unfinished files start with.
-pub(crate) const TEMPORARY: &str = ".tmp-";
 /// What resuming adds to the name of a file that it could not read.
 pub(crate) const DAMAGED: &str = "damaged";
 

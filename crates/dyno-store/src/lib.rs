@@ -34,10 +34,12 @@ pub use error::StoreError;
 pub use follow::{News, RunFollower, has_runner};
 pub use layout::{MANIFEST, PARTS, RAW, TRIALS};
 pub use locate::{DEFAULT_RUNS_DIR, LATEST, locate, new_run_dir};
-pub use merge::{MergeError, MergeOptions, Merged, merge, read_parts};
+pub use merge::{MergeError, MergeOptions, Merged, merge};
 pub use reader::{
-    Problem, ReadRun, read_distributions, read_manifest, read_raw, read_run, read_run_light, told,
+    ReadRun, read_distributions, read_manifest, read_parts, read_raw, read_run, read_run_light,
+    told,
 };
 pub use shown::{KEPT_FROM, Shown};
-pub use tally::{Count, Tally};
+pub use tally::{Count, Stamp, Tally};
+pub use trial::Problem;
 pub use writer::{Redo, RunWriter};

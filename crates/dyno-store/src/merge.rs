@@ -5,14 +5,15 @@
 mod plan;
 
 use crate::error::StoreError;
-use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES, sync_dir, write_whole};
-use crate::layout::{self, LOCK, PARTS, RAW, TEMPORARY, TRIALS};
+use crate::files::{self, MANIFEST_BYTES, Place, TEMPORARY, TRIAL_BYTES, sync_dir, write_whole};
+use crate::layout::{self, LOCK, PARTS, RAW, TRIALS};
 use crate::raw;
-use crate::reader::{Problem, manifest_of, newer, read_manifest, trial_files};
-use crate::trial::Unusable;
+use crate::reader::{manifest_of, newer, read_manifest, read_parts, trial_files};
+use crate::trial::{Problem, Unusable};
 use crate::writer::{Layout, readable};
 use dyno_model::plan::{ExperimentId, Plan, TrialId};
 use dyno_model::record::{FORMAT, RunManifest};
+use dyno_model::unit::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
@@ -70,10 +71,10 @@ pub enum MergeError {
 }
 
 fn without_trials(experiments: usize) -> String {
-    match experiments {
-        1 => "1 experiment without trials".into(),
-        n => format!("{n} experiments without trials"),
-    }
+    format!(
+        "{} without trials",
+        counted(experiments as u64, "experiment")
+    )
 }
 
 /// How to merge.
@@ -133,7 +134,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path, how: &MergeOptions) -> Result<Merged,
     refuse_occupied(out)?;
     let mut sources: Vec<Source> = dirs.iter().map(|d| open(d)).collect::<Result<_, _>>()?;
     // The order on the command line must not matter.
-    sources.sort_by_key(|s| part_of(&s.parts[0]).map_or(0, |p| p.0));
+    sources.sort_by_key(|s| plan::part_of(&s.parts[0]).map_or(0, |p| p.0));
     for other in sources.iter().skip(1) {
         let one = &sources[0];
         let found = plan::difference(&one.parts[0].plan, &other.parts[0].plan);
@@ -185,23 +186,6 @@ pub fn merge(dirs: &[PathBuf], out: &Path, how: &MergeOptions) -> Result<Merged,
     })
 }
 
-/// The manifests of the runs that the directory was merged from, in the order of their parts; none for
-/// a run that was not merged.
-///
-/// # Errors
-///
-/// When one of them cannot be read.
-pub fn read_parts(dir: &Path) -> Result<Vec<RunManifest>, StoreError> {
-    let mut parts = Vec::new();
-    loop {
-        let path = layout::part(dir, parts.len() + 1);
-        if !path.exists() {
-            return Ok(parts);
-        }
-        parts.push(crate::reader::read_manifest_file(&path)?);
-    }
-}
-
 fn open(dir: &Path) -> Result<Source, MergeError> {
     let manifest = read_manifest(dir)?;
     let lock = share(dir)?;
@@ -235,12 +219,6 @@ fn share(dir: &Path) -> Result<Option<File>, MergeError> {
     }
 }
 
-/// Index and count of a manifest's part.
-fn part_of(manifest: &RunManifest) -> Option<(u32, u32)> {
-    let part = manifest.plan.shard.as_ref();
-    part.map(|part| (part.index, part.count))
-}
-
 /// The manifests of all parts, each once, in the order of their parts.
 fn parts(sources: &[Source]) -> Vec<RunManifest> {
     let mut parts: Vec<RunManifest> = Vec::new();
@@ -249,7 +227,7 @@ fn parts(sources: &[Source]) -> Vec<RunManifest> {
             parts.push(part.clone());
         }
     }
-    parts.sort_by_key(|m| (part_of(m), m.started_unix_ms));
+    parts.sort_by_key(|m| (plan::part_of(m), m.started_unix_ms));
     parts
 }
 

@@ -6,32 +6,14 @@ use crate::files::{self, MANIFEST_BYTES, Place, TRIAL_BYTES};
 use crate::layout::{self, TRIALS};
 use crate::machines;
 use crate::raw;
-use crate::trial::{Head, StoredTrial, Unusable, parse};
+use crate::trial::{Head, Problem, StoredTrial, Unusable, parse};
 use dyno_model::plan::{Plan, TrialId};
 use dyno_model::record::{Distribution, FORMAT, RawSample, Run, RunManifest};
 use dyno_model::{Metric, parallel};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
-
-/// A file of a run that could not be used, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The file.
-    pub file: PathBuf,
-    /// What is wrong with it.
-    pub what: String,
-    /// What to do.
-    pub advice: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.file.display(), self.what, self.advice)
-    }
-}
 
 /// So many problems are told in full; a directory into which trials of another run were copied has thousands.
 const TOLD: usize = 5;
@@ -108,7 +90,7 @@ fn read_with(
     let manifest = read_manifest(dir)?;
     let files = trial_files_with(dir, &manifest.plan, of)?;
     let mut read = collect(dir, manifest, files);
-    let apart = machines::tell_apart(&mut read.run, &crate::merge::read_parts(dir)?);
+    let apart = machines::tell_apart(&mut read.run, &read_parts(dir)?);
     read.problems.extend(apart.into_iter().map(|stray| Problem {
         file: layout::trial(dir, stray.id),
         what: format!(
@@ -201,6 +183,23 @@ pub fn read_manifest(dir: &Path) -> Result<RunManifest, StoreError> {
         Err(source) => return Err(StoreError::io("read", &path)(source)),
     };
     decode_manifest(&path, &bytes)
+}
+
+/// The manifests of the runs that the directory was merged from, in the order of their parts; none for
+/// a run that was not merged.
+///
+/// # Errors
+///
+/// When one of them cannot be read.
+pub fn read_parts(dir: &Path) -> Result<Vec<RunManifest>, StoreError> {
+    let mut parts = Vec::new();
+    loop {
+        let path = layout::part(dir, parts.len() + 1);
+        if !path.exists() {
+            return Ok(parts);
+        }
+        parts.push(read_manifest_file(&path)?);
+    }
 }
 
 /// Reads the manifest of a part.

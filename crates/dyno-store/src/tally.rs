@@ -41,14 +41,15 @@ pub struct Count {
 
 /// What tells one content of a file from another: writers rename a new file into place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Stamp {
+pub struct Stamp {
     inode: u64,
     size: u64,
     changed: Option<SystemTime>,
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Stamp {
+    /// The stamp of a file with that `metadata`.
+    pub fn of(metadata: &Metadata) -> Stamp {
         Stamp {
             inode: metadata.ino(),
             size: metadata.len(),

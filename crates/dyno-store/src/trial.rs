@@ -2,12 +2,12 @@
 
 use crate::bounds;
 use crate::layout;
-use crate::reader::Problem;
 use dyno_model::Plan;
 use dyno_model::cause::{Cause, Warning};
 use dyno_model::record::{FORMAT, TrialRecord};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The content of a trial's file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +51,23 @@ pub(crate) struct Head {
     pub(crate) format: u32,
     #[serde(default)]
     raw_samples: u64,
+}
+
+/// A file of a run that could not be used, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.file.display(), self.what, self.advice)
+    }
 }
 
 /// Why a trial's file is not used.

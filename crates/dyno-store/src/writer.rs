@@ -2,10 +2,10 @@
 
 use crate::error::{StoreError, is_full};
 use crate::files::{
-    self, LOCK_BYTES, MANIFEST_BYTES, Place, TRIAL_BYTES, create_lock, remove_temporaries,
-    sync_dir, write_whole,
+    self, LOCK_BYTES, MANIFEST_BYTES, Place, TEMPORARY, TRIAL_BYTES, create_lock,
+    remove_temporaries, sync_dir, write_whole,
 };
-use crate::layout::{self, DAMAGED, LOCK, MANIFEST, RAW, TEMPORARY, TRIALS};
+use crate::layout::{self, DAMAGED, LOCK, MANIFEST, RAW, TRIALS};
 use crate::raw;
 use crate::reader::{ReadRun, collect, manifest_of, newer, read_manifest, trial_files};
 use crate::trial::{StoredTrial, Unusable};

@@ -76,19 +76,23 @@ impl Node {
     pub fn text(&self, subject: &str, problems: &mut Problems) -> Option<&str> {
         match &self.value {
             Value::Text(t) => Some(t),
-            _ => {
-                problems.push(self.wrong_kind(subject, "text in quotes"));
-                None
-            }
+            _ => self.wrong_kind(subject, "text in quotes").refuse(problems),
         }
     }
     /// The table, in the same way.
     pub fn table(&self, subject: &str, problems: &mut Problems) -> Option<&Table> {
         match &self.value {
             Value::Table(t) => Some(t),
+            _ => self.wrong_kind(subject, "a table").refuse(problems),
+        }
+    }
+    /// The list that `[[…]]` writes, in the same way; `advice` says how.
+    pub fn tables(&self, subject: &str, advice: &str, problems: &mut Problems) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(items) => Some(items),
             _ => {
-                problems.push(self.wrong_kind(subject, "a table"));
-                None
+                let problem = self.wrong_kind(subject, "a list of tables");
+                problem.help(advice).refuse(problems)
             }
         }
     }
@@ -96,10 +100,7 @@ impl Node {
     pub fn bool(&self, subject: &str, problems: &mut Problems) -> Option<bool> {
         match self.value {
             Value::Bool(v) => Some(v),
-            _ => {
-                problems.push(self.wrong_kind(subject, "true or false"));
-                None
-            }
+            _ => self.wrong_kind(subject, "true or false").refuse(problems),
         }
     }
     /// A whole number from `least` to `most`, in the same way.
@@ -111,25 +112,20 @@ impl Node {
         problems: &mut Problems,
     ) -> Option<u64> {
         let Value::Int(found) = self.value else {
-            problems.push(self.wrong_kind(subject, "a whole number"));
-            return None;
+            return self.wrong_kind(subject, "a whole number").refuse(problems);
         };
         match u64::try_from(found) {
             Ok(v) if (least..=most).contains(&v) => Some(v),
-            _ => {
-                problems.push(
-                    Problem::at(
-                        &self.at,
-                        format!("{subject} must be from {least} to {most}, found {found}"),
-                    )
-                    .label(if found < 0 || (found as u64) < least {
-                        "too small"
-                    } else {
-                        "too large"
-                    }),
-                );
-                None
-            }
+            _ => Problem::at(
+                &self.at,
+                format!("{subject} must be from {least} to {most}, found {found}"),
+            )
+            .label(if found < 0 || (found as u64) < least {
+                "too small"
+            } else {
+                "too large"
+            })
+            .refuse(problems),
         }
     }
 }
@@ -142,6 +138,48 @@ impl Table {
     /// A key with its value.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| e.key == key)
+    }
+    /// The text of a key; `None` where it is left out, or with a problem where it is no text.
+    pub fn text(&self, key: &str, problems: &mut Problems) -> Option<&str> {
+        self.get(key)?.text(&format!("`{key}`"), problems)
+    }
+    /// The table of a key, in the same way.
+    pub fn table(&self, key: &str, problems: &mut Problems) -> Option<&Table> {
+        self.get(key)?.table(&format!("`{key}`"), problems)
+    }
+    /// Whether a key is true, in the same way.
+    pub fn flag(&self, key: &str, problems: &mut Problems) -> Option<bool> {
+        self.get(key)?.bool(&format!("`{key}`"), problems)
+    }
+    /// The value of a key that must be there; `None`, and a problem with `advice`, where it is missing. `owner` is whose key
+    /// it is, `at` where that stands.
+    pub fn required(
+        &self,
+        key: &str,
+        owner: &str,
+        at: &Place,
+        advice: &str,
+        problems: &mut Problems,
+    ) -> Option<&Node> {
+        let missing = || {
+            Problem::at(at, format!("{owner} has no `{key}`"))
+                .label(format!("`{key}` is missing"))
+                .help(advice)
+                .refuse(problems)
+        };
+        self.get(key).or_else(missing)
+    }
+    /// The same for several keys, each with its advice.
+    pub fn refuse_missing(
+        &self,
+        owner: &str,
+        at: &Place,
+        keys: &[(&str, &str)],
+        problems: &mut Problems,
+    ) {
+        for (key, advice) in keys {
+            self.required(key, owner, at, advice, problems);
+        }
     }
     /// Refuses every key that is not `known`; `owner` says whose keys they are.
     pub fn refuse_unknown(&self, owner: &str, known: &[&str], problems: &mut Problems) {

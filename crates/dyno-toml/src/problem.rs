@@ -109,6 +109,15 @@ impl Problem {
         self.help = Some(help.into());
         self
     }
+    /// Notes it among `problems`.
+    pub fn note(self, problems: &mut Problems) {
+        problems.push(self);
+    }
+    /// Notes it among `problems`, in the place of what cannot be read.
+    pub fn refuse<T>(self, problems: &mut Problems) -> Option<T> {
+        problems.push(self);
+        None
+    }
 
     /// The file, or `command line`.
     pub fn source_name(&self) -> &str {

@@ -8,13 +8,10 @@ use std::time::Duration;
 /// How messages lie in the datagrams of `channel`, where option `fragment` limits those to
 /// `fragment` bytes.
 pub fn layout(channel: &ChannelSpec, fragment: usize) -> Result<Layout> {
-    Layout::new(channel.max_payload, fragment).ok_or_else(|| Error::Option {
-        name: "fragment".into(),
-        message: format!(
+    Layout::new(channel.max_payload, fragment).ok_or_else(|| Error::option("fragment", format!(
             "{fragment} bytes leave no room for payload behind a header of {} bytes; make it larger",
             crate::fragment::HEADER
-        ),
-    })
+        )))
 }
 
 /// The writing end of a channel, one queue of datagrams to each reader.

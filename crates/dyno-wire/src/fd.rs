@@ -102,10 +102,10 @@ pub fn positive(context: &NodeContext, name: &str) -> Result<Option<usize>> {
         0 if !context.options.contains_key(name) => Ok(None),
         n => match usize::try_from(n) {
             Ok(n) if n > 0 => Ok(Some(n)),
-            _ => Err(Error::Option {
-                name: name.to_owned(),
-                message: format!("write a number of at least 1 instead of {n}"),
-            }),
+            _ => Err(Error::option(
+                name,
+                format!("write a number of at least 1 instead of {n}"),
+            )),
         },
     }
 }

@@ -1,16 +1,14 @@
 //! What a build without its feature says in place of a command. The features are those of Cargo.toml; packages
 //! have all of them, and a first build from source none.
 
-use crate::exit::{Code, Failure, Result};
+use crate::exit::Result;
 
 /// Refuses `what`, which needs `feature`.
 pub(crate) fn absent<T>(what: &str, feature: &str) -> Result<T> {
-    Err(Failure::message(
-        Code::Usage,
-        format!(
-            "this dyno was built without {what}, to make the build faster; use a packaged dyno, or in Dyno's source run `cargo run \
+    Err(failure!(
+        Usage,
+        "this dyno was built without {what}, to make the build faster; use a packaged dyno, or in Dyno's source run `cargo run \
              --release --features {feature} -- …`, or install everything with `cargo xtask install`"
-        ),
     ))
 }
 

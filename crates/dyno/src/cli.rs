@@ -12,6 +12,7 @@ mod serve;
 mod show;
 
 pub(crate) use audit::{AuditArgs, AuditFormat};
+use conformance::key_value;
 pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
 pub(crate) use init::InitArgs;
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
@@ -20,6 +21,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use show::{NotesArg, ShowArgs, ShowFormat};
 
+use crate::files::FileArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dyno_measure::ClockChoice;
 use dyno_model::{Metric, Nanos, Raised};
@@ -154,16 +156,6 @@ pub(crate) struct AgentArgs {
     /// Stand for the process that this JSON orders in a virtual machine, over an inherited socket, until it ends.
     #[arg(long, num_args = 2, value_names = ["SOCKET", "ORDER"])]
     pub(crate) relay: Option<Vec<String>>,
-}
-
-/// Options of every command that reads suites, stacks and testbeds.
-#[derive(Debug, Args)]
-pub(crate) struct FileArgs {
-    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Dyno adds its files to the built-in ones; they
-    /// replace files with the same name. May be repeated; the variable `DYNO_FILES` names further folders, separated
-    /// by colons.
-    #[arg(long = "files", value_name = "DIR")]
-    pub(crate) folders: Vec<PathBuf>,
 }
 
 /// `dyno run`
@@ -350,6 +342,17 @@ pub(crate) enum FormatArg {
     Csv,
 }
 
+impl From<FormatArg> for dyno_report::Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Table => dyno_report::Format::Table,
+            FormatArg::Markdown => dyno_report::Format::Markdown,
+            FormatArg::Json => dyno_report::Format::Json,
+            FormatArg::Csv => dyno_report::Format::Csv,
+        }
+    }
+}
+
 /// `dyno watch`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -481,17 +484,6 @@ fn aim(text: &str) -> Result<Aim, String> {
 
 fn adapter_file(text: &str) -> Result<(String, PathBuf), String> {
     key_value(text).map(|(adapter, file)| (adapter, file.into()))
-}
-
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err(format!(
-            "write KEY=VALUE, such as `trials=10`, instead of {text:?}"
-        )),
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! How `dyno` ends. The codes are part of the documented interface (docs/reference/exit-codes.md).
 
-use dyno_plan::PlanError;
 use dyno_runner::{Ending, RunError};
 use dyno_store::StoreError;
-use miette::Report;
+use miette::{Diagnostic, Report};
 use std::process::ExitCode;
 
 /// What an exit code says.
@@ -70,6 +69,13 @@ impl Failure {
     }
 }
 
+/// A failure with its code and a message as `format!` takes it.
+macro_rules! failure {
+    ($code:ident, $($message:tt)+) => {
+        $crate::exit::Failure::message($crate::exit::Code::$code, format!($($message)+))
+    };
+}
+
 /// One line with the error and its causes.
 fn plain(error: &dyn std::error::Error) -> Report {
     let mut text = error.to_string();
@@ -88,11 +94,11 @@ fn plain(error: &dyn std::error::Error) -> Report {
 /// The result of a command.
 pub(crate) type Result<T = ExitCode> = std::result::Result<T, Failure>;
 
-/// A plan that is refused, with the places in its files.
-pub(crate) fn of_plan(e: PlanError) -> Failure {
+/// For `map_err`: what is refused, with the places in its files.
+pub(crate) fn of_plan(e: impl Diagnostic + Send + Sync + 'static) -> Failure {
     Failure {
         code: Code::Plan,
-        report: miette::Report::new(e),
+        report: Report::new(e),
     }
 }
 

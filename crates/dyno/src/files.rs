@@ -1,9 +1,19 @@
 //! Finds the suites, stacks and testbeds: those built in, and the user's own.
 
-use crate::cli::FileArgs;
-use crate::exit::{Code, Failure, Result};
+use crate::exit::{self, Result};
+use clap::Args;
 use dyno_plan::Catalog;
 use std::path::{Path, PathBuf};
+
+/// Options of every command that reads suites, stacks and testbeds.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Dyno adds its files to the built-in ones; they
+    /// replace files with the same name. May be repeated; the variable `DYNO_FILES` names further folders, separated
+    /// by colons.
+    #[arg(long = "files", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
 
 /// The built-in files and those of every folder that the user names, in this order; later ones
 /// replace earlier ones of the same name.
@@ -16,9 +26,10 @@ pub(crate) fn catalog(args: &FileArgs) -> Result<Catalog> {
         .chain(args.folders.iter().cloned());
     for folder in folders {
         if !folder.is_dir() {
-            return Err(Failure::message(
-                Code::Usage,
-                format!("--files {}: there is no such folder", folder.display()),
+            return Err(failure!(
+                Usage,
+                "--files {}: there is no such folder",
+                folder.display()
             ));
         }
         type Add = fn(&mut Catalog, &str, &str, String);
@@ -65,10 +76,7 @@ pub(crate) fn add_study(catalog: &mut Catalog, suite: &str) -> Result<()> {
         return Ok(());
     };
     let (_, path, text) = load(&path)?;
-    dyno_report::study::of_text(&path, &text).map_err(|mistakes| Failure {
-        code: Code::Plan,
-        report: miette::Report::new(mistakes),
-    })?;
+    dyno_report::study::of_text(&path, &text).map_err(exit::of_plan)?;
     catalog.add_study(&written, &path, text);
     Ok(())
 }
@@ -77,12 +85,8 @@ fn toml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let unreadable = |e: std::io::Error| {
-        Failure::message(
-            Code::Error,
-            format!("cannot read the folder {}: {e}", folder.display()),
-        )
-    };
+    let unreadable =
+        |e: std::io::Error| failure!(Error, "cannot read the folder {}: {e}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -96,9 +100,8 @@ fn toml_files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Name, path for messages, and text of a file.
 fn load(path: &Path) -> Result<(String, String, String)> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        Failure::message(Code::Error, format!("cannot read {}: {e}", path.display()))
-    })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| failure!(Error, "cannot read {}: {e}", path.display()))?;
     let name = path
         .file_stem()
         .unwrap_or_default()

@@ -3,13 +3,15 @@
 #![warn(clippy::too_many_lines)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[macro_use]
+mod exit;
+
 #[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
 mod absent;
 mod agents;
 mod built;
 mod cli;
 mod commands;
-mod exit;
 mod files;
 mod host;
 mod interrupt;
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
     clap_complete::CompleteEnv::with_factory(Cli::command).complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => return terminal::usage(&e, commands::show::wants_colors(e.use_stderr())).into(),
+        Err(e) => return terminal::usage(&e, terminal::wants_colors(e.use_stderr())).into(),
     };
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),

@@ -3,8 +3,9 @@
 //! Both are made under a hidden name beside their place and renamed. Ctrl-C, SIGTERM and SIGHUP take away
 //! what was made so far; a second one ends the program where it stands.
 
-use crate::exit::{Code, Failure, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::exit::{Failure, Result};
+use crate::interrupt::on_interrupt;
+use crate::terminal;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -22,14 +23,7 @@ struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
     fn watch() -> Result<Self> {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let second = i32::from(Code::Interrupted as u8);
-            signal_hook::flag::register_conditional_shutdown(signal, second, flag.clone())
-                .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
-                .map_err(Failure::with(Code::Error))?;
-        }
-        Ok(Interruption(flag))
+        on_interrupt(false).map(Interruption)
     }
 
     fn is_wanted(&self) -> bool {
@@ -65,14 +59,28 @@ impl Write for Stoppable {
     }
 }
 
+/// What `--out` names, where that is not standard output (`-`).
+pub(crate) fn named(out: Option<&Path>) -> Option<&Path> {
+    out.filter(|path| *path != Path::new("-"))
+}
+
+/// Writes to the file that `--out` names, or else to standard output.
+pub(crate) fn put(out: Option<&Path>, text: &str) -> Result<()> {
+    match named(out) {
+        Some(path) => write_file(path, text.as_bytes()),
+        None => terminal::print(text),
+    }
+}
+
 /// Writes a file. One that is there already is replaced; what is no file, such as a pipe or a device, is
 /// written to as it is.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let known = fs::metadata(path).ok();
     if known.as_ref().is_some_and(fs::Metadata::is_dir) {
-        return Err(Failure::message(
-            Code::Usage,
-            format!("{} is a directory: name a file", path.display()),
+        return Err(failure!(
+            Usage,
+            "{} is a directory: name a file",
+            path.display()
         ));
     }
     if known.is_some_and(|m| !m.is_file()) {
@@ -119,12 +127,10 @@ impl Folder {
                 Some(_) => "is not empty",
             },
         };
-        Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} {advice}: name a new directory with -o",
-                target.display()
-            ),
+        Err(failure!(
+            Usage,
+            "{} {advice}: name a new directory with -o",
+            target.display()
         ))
     }
 
@@ -184,15 +190,49 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn cannot(action: &str, path: &Path, e: &dyn std::fmt::Display) -> Failure {
-    Failure::message(
-        Code::Error,
-        format!("cannot {action} {}: {e}", path.display()),
-    )
+    failure!(Error, "cannot {action} {}: {e}", path.display())
 }
 
 fn interrupted(path: &Path) -> Failure {
-    Failure::message(
-        Code::Interrupted,
-        format!("interrupted: {} was not written", path.display()),
+    failure!(
+        Interrupted,
+        "interrupted: {} was not written",
+        path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Code;
+
+    #[test]
+    fn a_file_replaces_another_and_leaves_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        write_file(&path, b"one").unwrap();
+        write_file(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = write_file(dir.path(), b"page").unwrap_err();
+        assert_eq!(refused.code, Code::Usage);
+        assert!(write_file(&dir.path().join("none/report.html"), b"page").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_to_a_file_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (page, link) = (dir.path().join("page.html"), dir.path().join("link.html"));
+        fs::write(&page, "old").unwrap();
+        std::os::unix::fs::symlink(&page, &link).unwrap();
+        write_file(&link, b"new").unwrap();
+        assert_eq!(fs::read(&page).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
 }

@@ -160,14 +160,6 @@ pub(crate) fn minutes(time: Duration) -> String {
     }
 }
 
-/// `1 trial`, `2 trials`.
-pub(crate) fn counted(n: usize, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
-}
-
 /// How long a command that is usually quick says nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 

@@ -4,12 +4,13 @@
 //!
 //! Not to be mistaken for the stream between runner and agents, which is `dyno-agent`'s.
 
-use crate::exit::{Code, Failure, Result};
-use dyno_report::{clean, is_hidden, printable};
+use crate::exit::{Code, Result};
+use dyno_report::{Columns, Notes, RenderOptions, clean, is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,15 +54,70 @@ pub(crate) fn width() -> Option<usize> {
         .filter(|columns| *columns > 0)
 }
 
+/// How text for people is laid out on this standard output.
+pub(crate) fn render_options() -> RenderOptions {
+    let terminal = has_stdout().then(width);
+    options_of(terminal, |name| std::env::var_os(name))
+}
+
+/// How text for people is laid out in a file.
+pub(crate) fn file_options() -> RenderOptions {
+    options_of(None, |name| std::env::var_os(name))
+}
+
+/// `terminal`: `None` where the output is none, else its width as far as that is known; where it is not, `COLUMNS` (POSIX.1-2024,
+/// XBD 8.3) has it. Colours are left out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
+/// terminal that is `dumb`.
+fn options_of(
+    terminal: Option<Option<usize>>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> RenderOptions {
+    let columns = variable("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+    let columns = columns.filter(|columns| *columns > 0);
+    let Some(width) = terminal else {
+        return RenderOptions {
+            width: columns,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
+    };
+    let dumb = is_dumb(&variable);
+    RenderOptions {
+        width: width.or(columns),
+        color: !dumb && !refuses_colors(&variable),
+        sparklines: !dumb,
+        columns: Columns::Brief,
+        notes: Notes::Short,
+    }
+}
+
+fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("TERM").is_some_and(|v| v == "dumb")
+}
+
+fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_some_and(|v| !v.is_empty())
+        || variable("CLICOLOR").is_some_and(|v| v == "0")
+}
+
+/// Whether the stream is a terminal that takes colours.
+pub(crate) fn wants_colors(of_stderr: bool) -> bool {
+    let variable = |name: &str| std::env::var_os(name);
+    let terminal = match of_stderr {
+        true => has_stderr(),
+        false => has_stdout(),
+    };
+    terminal && !is_dumb(variable) && !refuses_colors(variable)
+}
+
 /// Writes to standard output; colours stay on a terminal. A reader that has gone away (`dyno show | head`) is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let text = printable(text, has_stdout());
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::message(
-            Code::Error,
-            format!("cannot write to standard output: {e}"),
-        )),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(failure!(Error, "cannot write to standard output: {e}"))
+        }
         _ => Ok(()),
     }
 }
@@ -304,6 +360,59 @@ mod tests {
         assert_eq!(
             &inner[label.offset()..label.offset() + label.len()],
             "\"\u{fffd}[2J\u{fffd}é\""
+        );
+    }
+
+    fn options(terminal: Option<Option<usize>>, set: &[(&str, &str)]) -> RenderOptions {
+        options_of(terminal, |name| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn what_is_no_terminal_gets_plain_text_and_a_brief_table() {
+        let brief = |width| RenderOptions {
+            width,
+            columns: Columns::Brief,
+            ..RenderOptions::default()
+        };
+        let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+        assert_eq!(plain, brief(None));
+        for (columns, width) in [("90", Some(90)), ("0", None), ("", None), ("-1", None)] {
+            assert_eq!(options(None, &[("COLUMNS", columns)]), brief(width));
+        }
+        // A terminal knows its width better.
+        let wide = options(Some(Some(100)), &[("COLUMNS", "90")]);
+        assert_eq!(wide.width, Some(100));
+        assert_eq!(options(Some(None), &[("COLUMNS", "90")]).width, Some(90));
+    }
+
+    #[test]
+    fn a_terminal_gets_colours_bars_and_its_width() {
+        let full = RenderOptions {
+            width: Some(100),
+            color: true,
+            sparklines: true,
+            columns: Columns::Brief,
+            notes: Notes::Short,
+        };
+        assert_eq!(options(Some(Some(100)), &[]), full);
+        // An empty NO_COLOR asks for nothing.
+        let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
+        assert_eq!(options(Some(Some(100)), &set), full);
+    }
+
+    #[test]
+    fn colours_can_be_refused_and_a_dumb_terminal_has_neither_colours_nor_bars() {
+        for set in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
+            let shown = options(Some(Some(80)), &[set]);
+            assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
+        }
+        let dumb = options(Some(None), &[("TERM", "dumb")]);
+        assert_eq!(
+            (dumb.width, dumb.color, dumb.sparklines),
+            (None, false, false)
         );
     }
 }

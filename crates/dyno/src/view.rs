@@ -13,5 +13,5 @@ mod state;
 mod tests;
 
 pub(crate) use live::Live;
-pub(crate) use screen::{Screen, Seen, check_terminal, end_on_signals, leave_at_once};
+pub(crate) use screen::{Screen, Seen, check_terminal, leave_at_once};
 pub(crate) use state::{Key, Phase, View};

@@ -1,9 +1,8 @@
 //! Archive and packages on a Debian that has nothing else: unpacked, installed by apt, then measured with.
 
-use super::release::empty;
 use crate::manifest::Manifest;
 use crate::steps::{self, Step, said};
-use crate::{Outcome, packages};
+use crate::{Outcome, files, packages};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,14 +44,13 @@ pub(super) fn check(work: &Path, out: &Path, libraries: &[(Manifest, PathBuf)]) 
         );
     }
     packages::install(["debootstrap"].into_iter())?;
-    let os = fs::read_to_string("/etc/os-release")
-        .map_err(|e| format!("cannot read /etc/os-release: {e}"))?;
+    let os = files::read(Path::new("/etc/os-release"))?;
     let suite = os
         .lines()
         .find_map(|l| l.strip_prefix("VERSION_CODENAME="))
         .ok_or("this machine is no Debian: /etc/os-release names no VERSION_CODENAME")?;
     let root = work.join("root");
-    empty(&root)?;
+    files::empty(&root)?;
     let begun = Instant::now();
     said(
         "debootstrap",
@@ -60,27 +58,15 @@ pub(super) fn check(work: &Path, out: &Path, libraries: &[(Manifest, PathBuf)]) 
     )?;
     println!("── a clean {suite} in {} s", begun.elapsed().as_secs());
     let packages = root.join("packages");
-    empty(&packages)?;
-    let entries = fs::read_dir(out).map_err(|e| format!("cannot read {}: {e}", out.display()))?;
-    for entry in entries.flatten() {
-        let to = packages.join(entry.file_name());
-        fs::copy(entry.path(), &to).map_err(|e| format!("cannot write {}: {e}", to.display()))?;
+    files::empty(&packages)?;
+    for file in files::list(out)? {
+        let to = packages.join(file.file_name().unwrap_or_default());
+        files::cannot("write", &to, fs::copy(&file, &to))?;
     }
-    fs::write(root.join("check.sh"), SCRIPT)
-        .map_err(|e| format!("cannot write to {}: {e}", root.display()))?;
+    files::write(&root.join("check.sh"), SCRIPT)?;
     let step = Step::new(
         "archive and packages in a clean Debian",
-        "unshare",
-        &[
-            "--mount",
-            "--pid",
-            "--ipc",
-            "--fork",
-            "chroot",
-            ".",
-            "sh",
-            "/check.sh",
-        ],
+        "unshare --mount --pid --ipc --fork chroot . sh /check.sh",
     );
     steps::run(&[step.inside(root.clone())])?;
     let home = root.join("root");
@@ -89,20 +75,15 @@ pub(super) fn check(work: &Path, out: &Path, libraries: &[(Manifest, PathBuf)]) 
     for (Manifest { name, .. }, _) in libraries {
         is_measured(&program, &home.join("all"), name)?;
     }
-    fs::remove_dir_all(&root).map_err(|e| format!("cannot remove {}: {e}", root.display()))?;
+    files::remove_folder(&root)?;
     println!("── archive and packages work in a clean Debian");
     Ok(())
 }
 
-fn json(text: &str, of: &str) -> Result<Vec<Value>, String> {
-    serde_json::from_str(text).map_err(|e| format!("cannot read {of}: {e}"))
-}
-
 /// Adapters of the archive whose libraries are not there say which one it is, and which package has it.
 fn missing_libraries_are_named(list: &Path, libraries: &[(Manifest, PathBuf)]) -> Outcome {
-    let of = list.display().to_string();
-    let text = fs::read_to_string(list).map_err(|e| format!("cannot read {of}: {e}"))?;
-    let adapters = json(&text, &of)?;
+    let list = files::json(list)?;
+    let adapters = list.as_array().map_or(&[][..], Vec::as_slice);
     for (Manifest { name, .. }, library) in libraries {
         let adapter = adapters.iter().find(|a| a["name"] == name.as_str());
         let adapter =
@@ -119,23 +100,23 @@ fn missing_libraries_are_named(list: &Path, libraries: &[(Manifest, PathBuf)]) -
     Ok(())
 }
 
+/// What a program prints as JSON.
+fn json(program: &str, arguments: &[&str]) -> Result<Value, String> {
+    let said = said(program, arguments)?;
+    serde_json::from_str(&said).map_err(|e| format!("{program} {}: {e}", arguments.join(" ")))
+}
+
 /// Some stack of the adapter has a median in the run; or its daemon is none of Debian's, which is said.
 fn is_measured(program: &str, run: &Path, adapter: &str) -> Outcome {
-    let stacks = json(
-        &said(program, &["list", "stacks", "--json"])?,
-        "the list of stacks",
-    )?;
+    let stacks = json(program, &["list", "stacks", "--json"])?;
+    let stacks = stacks.as_array().map_or(&[][..], Vec::as_slice);
     let of_adapter = |stack: &Value| {
         stacks
             .iter()
             .any(|s| s["name"] == *stack && s["adapter"] == adapter)
     };
-    let shown = said(
-        program,
-        &["show", &run.to_string_lossy(), "--format", "json"],
-    )?;
-    let shown: Value =
-        serde_json::from_str(&shown).map_err(|e| format!("cannot read {}: {e}", run.display()))?;
+    let shown = ["show", &run.to_string_lossy(), "--format", "json"];
+    let shown = json(program, &shown)?;
     let experiments = shown["experiments"].as_array().into_iter().flatten();
     let measured = experiments
         .filter(|e| of_adapter(&e["stack"]))

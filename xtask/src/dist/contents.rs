@@ -1,11 +1,10 @@
 //! What is in the archive and in each package: files by their place below a prefix.
 
 use super::papers;
-use super::release::empty;
-use crate::Outcome;
 use crate::manifest::Manifest;
 use crate::metadata::Metadata;
 use crate::steps::said;
+use crate::{Outcome, files};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -65,19 +64,15 @@ impl Part {
 
     /// All files below a folder; programs among them stay so.
     fn folder(&mut self, place: &Path, from: &Path) -> Outcome {
-        let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", from.display());
-        let entries = fs::read_dir(from).map_err(unreadable)?;
-        let mut entries = entries.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let (path, place) = (entry.path(), place.join(entry.file_name()));
+        for path in files::list(from)? {
+            let place = place.join(path.file_name().unwrap_or_default());
             if let Ok(target) = fs::read_link(&path)
                 && target.components().count() == 1
             {
                 self.add(place, Content::Link(target), false);
                 continue;
             }
-            let about = fs::metadata(&path).map_err(unreadable)?;
+            let about = files::cannot("read", &path, fs::metadata(&path))?;
             match about.is_dir() {
                 true => self.folder(&place, &path)?,
                 false => {
@@ -199,7 +194,7 @@ fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
     );
     let program = program.to_string_lossy();
     let pages = metadata.target_directory.join("dist/man");
-    empty(&pages)?;
+    files::empty(&pages)?;
     said(&program, &["man", "--out", &pages.to_string_lossy()])?;
     part.folder(Path::new("share/man/man1"), &pages)?;
     for (shell, place) in [
@@ -210,8 +205,7 @@ fn dyno(metadata: &Metadata, program: &Path) -> Result<Part, String> {
         part.text(place, said(&program, &["completions", shell])? + "\n");
     }
     let inside = papers::inside(metadata, "dyno", &["--features", "full"])?;
-    let page = fs::read_to_string(root.join("crates/dyno-page/assets/page.js"));
-    let page = page.map_err(|e| format!("cannot read the page's bundle: {e}"))?;
+    let page = files::read(&root.join("crates/dyno-page/assets/page.js"))?;
     let banner = page.split_once("*/").map_or("", |(banner, _)| banner);
     let licences = papers::licences(metadata, &inside)? + banner.trim_start_matches("/*!") + "\n";
     part.text("share/doc/dyno/copyright", licences);

@@ -1,9 +1,9 @@
 //! Debian packages: a tree below /usr, and a control file whose dependencies are those of the programs inside.
 
 use super::contents::{Content, Part};
-use super::release::{Release, empty};
-use crate::Outcome;
-use crate::steps::said;
+use super::release::Release;
+use crate::steps::{self, said};
+use crate::{Outcome, files};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ type Depends = BTreeMap<String, Option<Vec<u32>>>;
 /// Writes `NAME_VERSION_ARCHITECTURE.deb` into `out`.
 pub(super) fn build(part: &Part, release: &Release, work: &Path, out: &Path) -> Outcome {
     let stage = work.join("deb").join(&part.name);
-    empty(&stage)?;
+    files::empty(&stage)?;
     part.write(&stage.join("usr"))?;
     let mut depends = Depends::new();
     for package in &part.needs {
@@ -30,26 +30,19 @@ pub(super) fn build(part: &Part, release: &Release, work: &Path, out: &Path) -> 
     }
     let control = control(part, release, &depends, kib(&stage.join("usr"))?);
     let about = stage.join("DEBIAN");
-    fs::create_dir_all(&about)
-        .and_then(|()| fs::write(about.join("control"), control))
-        .map_err(|e| format!("cannot write to {}: {e}", about.display()))?;
+    files::make_folder(&about)?;
+    files::write(&about.join("control"), control)?;
     let file = out.join(format!(
         "{}_{}_{}.deb",
         part.name, release.version, release.architecture
     ));
-    let output = Command::new("dpkg-deb")
-        .args(["--root-owner-group", "-Zxz", "--build"])
-        .args([&stage, &file])
-        // The times of all files, too (dpkg-deb(1)).
-        .env("SOURCE_DATE_EPOCH", &release.time)
-        .output()
-        .map_err(|e| format!("cannot start dpkg-deb: {e}; it comes with Debian's dpkg"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "dpkg-deb failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        ));
-    }
+    steps::output(
+        Command::new("dpkg-deb")
+            .args(["--root-owner-group", "-Zxz", "--build"])
+            .args([&stage, &file])
+            // The times of all files, too (dpkg-deb(1)).
+            .env("SOURCE_DATE_EPOCH", &release.time),
+    )?;
     println!("── {}", file.display());
     Ok(())
 }
@@ -89,13 +82,11 @@ fn dotted(version: &[u32]) -> String {
 
 /// The files below a folder in KiB, each rounded up, as Debian counts them (deb-substvars(5), `Installed-Size`).
 fn kib(folder: &Path) -> Result<u64, String> {
-    let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let mut sum = 1;
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let about = entry.metadata().map_err(unreadable)?;
+    for path in files::list(folder)? {
+        let about = files::cannot("read", &path, fs::symlink_metadata(&path))?;
         sum += match about.is_dir() {
-            true => kib(&entry.path())?,
+            true => kib(&path)?,
             false => about.len().div_ceil(1024),
         };
     }

@@ -1,12 +1,13 @@
 //! What is inside: the licences of all crates in a program, and the list of them as CycloneDX.
 
+use crate::files;
 use crate::metadata::{Metadata, Package};
 use crate::steps::said;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The packages that are linked into `of`, itself among them, by name and version; macros run in the compiler and are
 /// not inside.
@@ -49,9 +50,7 @@ pub(super) fn inside<'a>(
 
 /// The licence of Dyno and of each package of others, then every text once.
 pub(super) fn licences(metadata: &Metadata, inside: &[&Package]) -> Result<String, String> {
-    let own = metadata.workspace_root.join("LICENSE");
-    let own =
-        fs::read_to_string(&own).map_err(|e| format!("cannot read {}: {e}", own.display()))?;
+    let own = files::read(&metadata.workspace_root.join("LICENSE"))?;
     let mut all = "Dyno is licensed under the Apache License 2.0.\n".to_owned();
     let foreign = || inside.iter().filter(|p| p.source.is_some());
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -93,34 +92,18 @@ pub(super) fn of_source(folder: &Path) -> Result<String, String> {
 
 /// The files of a folder that are named like licences, by name.
 fn texts_in(folder: &Path) -> Result<Vec<String>, String> {
-    let unreadable = |e| format!("cannot read {}: {e}", folder.display());
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    let mut files: Vec<_> = entries
-        .flatten()
-        .map(|e| e.path())
-        .filter(|p| p.is_file())
-        .collect();
-    files.sort();
-    let is_licence = |path: &Path| {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_uppercase();
-        [
-            "LICENSE",
-            "LICENCE",
-            "COPYING",
-            "COPYRIGHT",
-            "NOTICE",
-            "UNLICENSE",
-        ]
-        .iter()
-        .any(|word| name.starts_with(word))
+    const NAMES: &str = "LICENSE LICENCE COPYING COPYRIGHT NOTICE UNLICENSE";
+    let is_licence = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_uppercase();
+        path.is_file() && NAMES.split(' ').any(|word| name.starts_with(word))
     };
-    let texts = files.iter().filter(|path| is_licence(path)).map(fs::read);
-    texts
-        .map(|text| Ok(String::from_utf8_lossy(&text.map_err(unreadable)?).into_owned()))
+    let found = files::list(folder)?.into_iter().filter(is_licence);
+    found
+        .map(|path| {
+            let text = files::cannot("read", &path, fs::read(&path))?;
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        })
         .collect()
 }
 
@@ -139,9 +122,7 @@ struct Locked {
 
 /// The list as CycloneDX 1.5 (ECMA-424, <https://cyclonedx.org/docs/1.5/json/>).
 pub(super) fn sbom(metadata: &Metadata, name: &str, inside: &[&Package]) -> Result<String, String> {
-    let lock = metadata.workspace_root.join("Cargo.lock");
-    let text =
-        fs::read_to_string(&lock).map_err(|e| format!("cannot read {}: {e}", lock.display()))?;
+    let text = files::read(&metadata.workspace_root.join("Cargo.lock"))?;
     let lock: Lock = toml::from_str(&text).map_err(|e| format!("Cargo.lock is not valid: {e}"))?;
     let digests: BTreeMap<(&str, &str), &str> = lock
         .package

@@ -1,8 +1,4 @@
-//! What a release is called, and where it is put together.
-
-use crate::Outcome;
-use std::fs;
-use std::path::Path;
+//! What a release is called.
 
 /// What is built and packed, and how it is called.
 pub(super) struct Release {
@@ -15,13 +11,4 @@ pub(super) struct Release {
     pub(super) maintainer: String,
     /// Where Dyno comes from.
     pub(super) homepage: String,
-}
-
-/// An empty folder.
-pub(super) fn empty(folder: &Path) -> Outcome {
-    let gone = match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-        _ => fs::create_dir_all(folder),
-    };
-    gone.map_err(|e| format!("cannot empty {}: {e}", folder.display()))
 }

@@ -1,7 +1,7 @@
 //! Whether a run holds when it is measured again.
 
 use super::bench::{list, share};
-use crate::Outcome;
+use crate::{Outcome, steps};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,19 +52,11 @@ fn read(run: &Path) -> Result<BTreeMap<String, Row>, String> {
     let program = crate::metadata::load()?
         .target_directory
         .join("release/dyno");
-    let output = Command::new(&program)
-        .arg("show")
-        .arg(run)
-        .args(["--format", "json"])
-        .output()
-        .map_err(|e| format!("cannot start {}: {e}", program.display()))?;
-    let shown: Value = serde_json::from_slice(&output.stdout).map_err(|e| {
-        format!(
-            "{}: {e}; {}",
-            run.display(),
-            String::from_utf8_lossy(&output.stderr)
-        )
-    })?;
+    let mut command = Command::new(&program);
+    command.arg("show").arg(run).args(["--format", "json"]);
+    let said = steps::output(&mut command)?;
+    let shown: Value =
+        serde_json::from_str(&said).map_err(|e| format!("{}: {e}", run.display()))?;
     let mut rows = BTreeMap::new();
     for e in list(&shown, "experiments") {
         let Some(headline) = e["headline"].as_str() else {

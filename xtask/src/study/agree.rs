@@ -64,7 +64,7 @@ const PAIRS: &[Pair] = &[
         experiment: "process",
         stack: "as-ddsperf",
         wait: "block",
-        payload: "64 B",
+        payload: "64B",
         figure: "p50",
     },
     Pair {
@@ -73,7 +73,7 @@ const PAIRS: &[Pair] = &[
         experiment: "thread",
         stack: "iceoryx2",
         wait: "spin",
-        payload: "8 KiB",
+        payload: "8KiB",
         figure: "mean",
     },
     Pair {
@@ -82,7 +82,7 @@ const PAIRS: &[Pair] = &[
         experiment: "process",
         stack: "zenoh-tcp",
         wait: "callback",
-        payload: "64 B",
+        payload: "64B",
         figure: "p50",
     },
     Pair {
@@ -91,7 +91,7 @@ const PAIRS: &[Pair] = &[
         experiment: "process",
         stack: "tcp",
         wait: "block",
-        payload: "64 B",
+        payload: "64B",
         figure: "p50",
     },
     Pair {
@@ -100,7 +100,7 @@ const PAIRS: &[Pair] = &[
         experiment: "one-cpu",
         stack: "pipe",
         wait: "block",
-        payload: "64 B",
+        payload: "64B",
         figure: "mean",
     },
 ];
@@ -120,29 +120,11 @@ pub(super) fn study(times: u32) -> Outcome {
 
 /// Dyno's figure; `None` where it refuses one.
 fn measure(place: &Place, pair: &Pair) -> Result<Vec<Option<f64>>, String> {
-    let settings = [
-        format!("wait={}", pair.wait),
-        format!("payload={}", pair.payload),
-    ];
-    let [wait, payload] = &settings;
-    place.dyno(&[
-        "run",
-        "agree",
-        "--experiment",
-        pair.experiment,
-        "--stack",
-        pair.stack,
-        "--set",
-        wait,
-        "--set",
-        payload,
-        "--repeats",
-        "0",
-        "--quiet",
-        "--out",
-        "run",
-    ])?;
-    let shown = place.json(&["show", "run", "--format", "json"])?;
+    place.dyno(&format!(
+        "run agree --experiment {} --stack {} --set wait={} --set payload={} --repeats 0 --quiet --out run",
+        pair.experiment, pair.stack, pair.wait, pair.payload
+    ))?;
+    let shown = place.show("run")?;
     place.forget("run")?;
     let experiments = list(&shown, "experiments");
     let rtt = experiments

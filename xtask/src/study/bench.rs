@@ -1,5 +1,6 @@
 //! What studies have in common: a place to run `dyno` in, and how they read and count what it says.
 
+use crate::{Outcome, files, steps};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,13 +15,7 @@ impl Place {
     /// A release build of an older source would be studied in silence, so that cargo looks first.
     pub(super) fn new(name: &str) -> Result<Place, String> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--release", "--quiet"])
-            .status();
-        let built = built.map_err(|e| format!("cannot start cargo: {e}"))?;
-        if !built.success() {
-            return Err("`cargo build --release` failed".to_owned());
-        }
+        steps::done(Command::new(cargo).args(["build", "--release", "--quiet"]))?;
         Place::without_build(name)
     }
 
@@ -28,53 +23,41 @@ impl Place {
     pub(super) fn without_build(name: &str) -> Result<Place, String> {
         let target = crate::metadata::load()?.target_directory;
         let dir = target.join("study").join(name);
-        if dir.exists() {
-            std::fs::remove_dir_all(&dir)
-                .map_err(|e| format!("cannot clear {}: {e}", dir.display()))?;
-        }
+        files::empty(&dir)?;
         for part in ["suites", "stacks", "testbeds"] {
-            std::fs::create_dir_all(dir.join(part))
-                .map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+            files::make_folder(&dir.join(part))?;
         }
         Ok(Place { dir })
     }
 
-    pub(super) fn file(&self, name: &str, text: &str) -> Result<(), String> {
-        let path = self.dir.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+    pub(super) fn file(&self, name: &str, text: &str) -> Outcome {
+        files::write(&self.dir.join(name), text)
     }
 
-    /// Runs `dyno` of the release build in this place and returns what it printed.
-    pub(super) fn dyno(&self, arguments: &[&str]) -> Result<String, String> {
-        self.dyno_with(arguments, &[])
+    /// Runs `dyno` of the release build in this place, with arguments that have blanks between them, and returns what it
+    /// printed.
+    pub(super) fn dyno(&self, arguments: &str) -> Result<String, String> {
+        self.started(arguments, &[], &[0])
     }
 
     /// The same where failed trials and limits that are broken or undecided are what is looked for.
-    pub(super) fn judged(&self, arguments: &[&str]) -> Result<String, String> {
+    pub(super) fn judged(&self, arguments: &str) -> Result<String, String> {
         self.started(arguments, &[], &[0, 4, 6, 7])
     }
 
-    /// The same with more in its environment.
-    pub(super) fn dyno_with(
-        &self,
-        arguments: &[&str],
-        more: &[(&str, &str)],
-    ) -> Result<String, String> {
-        self.started(arguments, more, &[0])
-    }
-
     /// `dyno` of the release build in this place.
-    pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, String> {
+    pub(super) fn command(&self, arguments: &str) -> Result<Command, String> {
         let target = crate::metadata::load()?.target_directory;
         let mut command = Command::new(target.join("release/dyno"));
-        command.args(arguments);
+        command.args(arguments.split_whitespace());
         command.current_dir(&self.dir).env("DYNO_FILES", &self.dir);
         Ok(command)
     }
 
+    /// The same as [`Place::dyno`] with more in its environment, where it may end with these codes.
     pub(super) fn started(
         &self,
-        arguments: &[&str],
+        arguments: &str,
         more: &[(&str, &str)],
         codes: &[i32],
     ) -> Result<String, String> {
@@ -84,30 +67,40 @@ impl Place {
             let program = command.get_program().display();
             format!("cannot start {program}: {e}; run `cargo build --release` first")
         })?;
-        if !output
-            .status
-            .code()
-            .is_some_and(|code| codes.contains(&code))
-        {
+        let code = output.status.code();
+        if !code.is_some_and(|code| codes.contains(&code)) {
+            let said = String::from_utf8_lossy(&output.stderr);
             return Err(format!(
-                "dyno {} ended with {}: {}",
-                arguments.join(" "),
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
+                "dyno {arguments} ended with {}: {said}",
+                output.status
             ));
         }
         String::from_utf8(output.stdout).map_err(|e| e.to_string())
     }
 
-    /// The same, its output read as JSON.
-    pub(super) fn json(&self, arguments: &[&str]) -> Result<Value, String> {
-        serde_json::from_str(&self.dyno(arguments)?)
-            .map_err(|e| format!("dyno {}: {e}", arguments.join(" ")))
+    /// The same as [`Place::dyno`], its output read as JSON.
+    pub(super) fn json(&self, arguments: &str) -> Result<Value, String> {
+        serde_json::from_str(&self.dyno(arguments)?).map_err(|e| format!("dyno {arguments}: {e}"))
+    }
+
+    /// A run as `dyno show` has it for programs.
+    pub(super) fn show(&self, run: &str) -> Result<Value, String> {
+        self.json(&format!("show {run} --format json"))
+    }
+
+    /// The records of a run's trials.
+    pub(super) fn trials(&self, run: &str) -> Result<Vec<Value>, String> {
+        let all = files::list(&self.dir.join(run).join("trials"))?;
+        let of_records = |path: &&PathBuf| path.extension().is_some_and(|e| e == "json");
+        all.iter()
+            .filter(of_records)
+            .map(|f| files::json(f))
+            .collect()
     }
 
     /// Removes one run.
-    pub(super) fn forget(&self, run: &str) -> Result<(), String> {
-        std::fs::remove_dir_all(self.dir.join(run)).map_err(|e| format!("cannot remove {run}: {e}"))
+    pub(super) fn forget(&self, run: &str) -> Outcome {
+        files::remove_folder(&self.dir.join(run))
     }
 }
 

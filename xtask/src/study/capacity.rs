@@ -87,21 +87,10 @@ pub(super) fn study(turns: u32, stacks: &[String], many: bool) -> Outcome {
 
 /// The highest kept rate, the lowest broken one, and the limit that broke there.
 fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, String)>, String> {
-    let start = [
-        "run",
-        "capacity",
-        "--stack",
-        stack,
-        "--search",
-        "rate",
-        "--until",
-        "limits.toml",
-        "--out",
-        run,
-        "--quiet",
-    ];
-    place.judged(&start)?;
-    let text = place.judged(&["check", run, "--format", "json"])?;
+    place.judged(&format!(
+        "run capacity --stack {stack} --search rate --until limits.toml --out {run} --quiet"
+    ))?;
+    let text = place.judged(&format!("check {run} --format json"))?;
     let report: Value = serde_json::from_str(&text).map_err(|e| format!("dyno check: {e}"))?;
     let Some(one) = list(&report, "capacities").first() else {
         return Err(format!("{stack} has no capacity in {report:#}"));
@@ -119,13 +108,13 @@ fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, 
 fn sweep(place: &Place, stack: &str, capacity: f64) -> Outcome {
     let rates: Vec<String> = SWEEP
         .iter()
-        .map(|share| format!("\"{:.0} Hz\"", share * capacity))
+        .map(|share| format!("\"{:.0}Hz\"", share * capacity))
         .collect();
-    let set = format!("rates=[{}]", rates.join(", "));
-    place.judged(&[
-        "run", "capacity", "--stack", stack, "--set", &set, "--out", "sweep", "--quiet",
-    ])?;
-    let text = place.judged(&["check", "sweep", "limits.toml", "--format", "json"])?;
+    place.judged(&format!(
+        "run capacity --stack {stack} --set rates=[{}] --out sweep --quiet",
+        rates.join(",")
+    ))?;
+    let text = place.judged("check sweep limits.toml --format json")?;
     let report: Value = serde_json::from_str(&text).map_err(|e| format!("dyno check: {e}"))?;
     for row in list(&report, "results") {
         println!(
@@ -140,31 +129,12 @@ fn sweep(place: &Place, stack: &str, capacity: f64) -> Outcome {
 }
 
 fn send_many(place: &Place, stack: &str, rate: f64) -> Outcome {
-    let rates = format!("rates={rate:.0} Hz");
-    let messages = format!("messages={MANY}");
     let time = 20.0 + 1.5 * MANY as f64 / rate;
-    let deadline = format!("deadline={time:.0} s");
-    let run = [
-        "run",
-        "capacity",
-        "--stack",
-        stack,
-        "--set",
-        &rates,
-        "--set",
-        &messages,
-        "--set",
-        &deadline,
-        "--trials",
-        "1",
-        "--repeats",
-        "0",
-        "--out",
-        "many",
-        "--quiet",
-    ];
-    place.judged(&run)?;
-    let shown = place.json(&["show", "many", "--format", "json"])?;
+    place.judged(&format!(
+        "run capacity --stack {stack} --set rates={rate:.0}Hz --set messages={MANY} --set deadline={time:.0}s --trials 1 \
+         --repeats 0 --out many --quiet"
+    ))?;
+    let shown = place.show("many")?;
     for e in list(&shown, "experiments") {
         if e["stack"].as_str() != Some(stack) {
             continue;

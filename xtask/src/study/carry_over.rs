@@ -4,7 +4,6 @@
 
 use super::bench::{Place, list, share};
 use crate::Outcome;
-use serde_json::Value;
 
 const ALONE: &str = r#"
 title = "radar alone"
@@ -128,7 +127,7 @@ pub(super) fn study(tries: u32, runs: u32) -> Outcome {
     let mut findings: Vec<String> = Vec::new();
     for seed in 0..runs {
         measure(&place, "pairs", "fresh", seed)?;
-        let shown = place.json(&["show", "run", "--format", "json"])?;
+        let shown = place.show("run")?;
         place.forget("run")?;
         let Some(p) = shown["carry_over"]["p"].as_f64() else {
             continue;
@@ -180,39 +179,19 @@ fn by_chance(alarms: u32, tries: u32) -> f64 {
 }
 
 fn measure(place: &Place, suite: &str, testbed: &str, seed: u32) -> Result<(), String> {
-    let (trials, seed) = (TRIALS.to_string(), seed.to_string());
-    let how = ["--trials", &trials, "--repeats", "0", "--seed", &seed];
-    let what = [
-        "run",
-        suite,
-        "--testbed",
-        testbed,
-        "--out",
-        "run",
-        "--quiet",
-    ];
-    place.dyno(&[&what[..], &how[..]].concat()).map(drop)
+    let how = format!("--trials {TRIALS} --repeats 0 --seed {seed}");
+    let run = format!("run {suite} --testbed {testbed} --out run --quiet {how}");
+    place.dyno(&run).map(drop)
 }
 
 /// Messages lost and offered in each trial of radar, disturbed or not.
 fn radar(place: &Place, suite: &str, testbed: &str, seed: u32) -> Result<Vec<(u64, u64)>, String> {
     measure(place, suite, testbed, seed)?;
-    let trials = place.dir.join("run/trials");
-    let entries = std::fs::read_dir(&trials).map_err(|e| format!("{}: {e}", trials.display()))?;
     let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.extension().is_none_or(|e| e != "json") {
-            continue;
-        }
-        let text =
-            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        // The first experiment of both suites.
-        if trial["experiment"] == 0 {
-            let count = |key: &str| trial["counts"][key].as_u64().unwrap_or(0);
-            found.push((count("lost"), count("offered").max(1)));
-        }
+    // The first experiment of both suites.
+    for trial in place.trials("run")?.iter().filter(|t| t["experiment"] == 0) {
+        let count = |key: &str| trial["counts"][key].as_u64().unwrap_or(0);
+        found.push((count("lost"), count("offered").max(1)));
     }
     place.forget("run")?;
     Ok(found)

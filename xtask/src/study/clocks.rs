@@ -43,32 +43,27 @@ pub(super) fn study(trials: u32) -> Outcome {
     let place = Place::new("clocks")?;
     place.file("suites/apart.toml", SUITE)?;
     place.file("twice.toml", TESTBED)?;
-    let each = trials.div_ceil(TURNS).to_string();
-    let common = [
-        "run",
-        "apart",
-        "--trials",
-        &each,
-        "--repeats",
-        "0",
-        "--quiet",
-    ];
-    let run = |name: &str, more: &[&str], lie: &str| {
-        let arguments = [&common[..], &["--out", name], more].concat();
-        place.dyno_with(&arguments, &[("DYNO_CLOCK_LIE", lie)])?;
-        p50_us(&place.json(&["show", name, "--format", "json"])?)
+    let each = trials.div_ceil(TURNS);
+    let run = |name: &str, more: &str, lie: &str| {
+        let arguments =
+            format!("run apart --trials {each} --repeats 0 --quiet --out {name} {more}");
+        place.started(&arguments, &[("DYNO_CLOCK_LIE", lie)], &[0])?;
+        p50_us(&place.show(name)?)
     };
     let mut plain = Vec::new();
     let mut failed = Failed::default();
     let mut kinds: Vec<Kind> = LIES.iter().map(|_| Kind::default()).collect();
     for turn in 0..TURNS {
-        let one_clock = ["--set", "placement=process"];
-        let before = run(&format!("shared{turn}"), &one_clock, LIES[0].0)?;
+        let before = run(
+            &format!("shared{turn}"),
+            "--set placement=process",
+            LIES[0].0,
+        )?;
         plain.push(before);
         for (number, ((lie, _), kind)) in LIES.iter().zip(&mut kinds).enumerate() {
             let name = format!("lie{number}-{turn}");
-            let apart = ["--testbed", "./twice.toml", "--set", "placement=host"];
-            kind.moved.push(run(&name, &apart, lie)? - before);
+            let apart = "--testbed ./twice.toml --set placement=host";
+            kind.moved.push(run(&name, apart, lie)? - before);
             kind.trials.extend(read(&place, &name, &mut failed)?);
         }
     }

@@ -1,8 +1,7 @@
 //! Whether the first sample of a trial is like all others: its rank, and how often it stands out.
 
 use super::bench::{Place, list};
-use crate::Outcome;
-use std::fs;
+use crate::{Outcome, files};
 use std::path::Path;
 
 const SUITE: &str = r#"
@@ -43,12 +42,9 @@ struct First {
 pub(super) fn study(trials: u32) -> Outcome {
     let place = Place::new("first")?;
     place.file("suites/first.toml", SUITE)?;
-    let trials = trials.to_string();
-    place.dyno(&[
-        "run", "first", "--trials", &trials, "--out", "out", "--quiet",
-    ])?;
+    place.dyno(&format!("run first --trials {trials} --out out --quiet"))?;
     let run = place.dir.join("out");
-    let shown = place.json(&["show", "out", "--format", "json"])?;
+    let shown = place.show("out")?;
     let mut uneven = Vec::new();
     for e in list(&shown, "experiments") {
         let name = [&e["experiment"], &e["stack"], &e["wait"]]
@@ -86,18 +82,12 @@ pub(super) fn study(trials: u32) -> Outcome {
 
 /// Of every stored trial of an experiment, disturbed ones too.
 fn firsts(run: &Path, id: u64) -> Result<Vec<First>, String> {
-    let raw = run.join("raw");
-    let entries = fs::read_dir(&raw).map_err(|e| format!("cannot read {}: {e}", raw.display()))?;
     let mut all = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|e| e.to_string())?.path();
+    for path in files::list(&run.join("raw"))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !name.starts_with(&format!("e{id:04}-")) {
-            continue;
+        if name.starts_with(&format!("e{id:04}-")) {
+            all.extend(first(&files::read(&path)?));
         }
-        let text = fs::read_to_string(&path)
-            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-        all.extend(first(&text));
     }
     Ok(all)
 }

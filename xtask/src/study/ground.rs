@@ -115,18 +115,11 @@ pub(super) fn study(times: u32) -> Outcome {
 
 /// Dyno's figures in the order of the pair's; `None` where Dyno refuses one, as where the host disturbed the trials.
 fn measure(place: &Place, pair: &Pair) -> Result<Vec<Option<f64>>, String> {
-    place.dyno(&[
-        "run",
-        "as-tools",
-        "--experiment",
-        pair.experiment,
-        "--repeats",
-        "0",
-        "--quiet",
-        "--out",
-        "run",
-    ])?;
-    let shown = place.json(&["show", "run", "--format", "json"])?;
+    place.dyno(&format!(
+        "run as-tools --experiment {} --repeats 0 --quiet --out run",
+        pair.experiment
+    ))?;
+    let shown = place.show("run")?;
     place.forget("run")?;
     let metric = list(&shown, "experiments")
         .first()

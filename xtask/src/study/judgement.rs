@@ -73,19 +73,10 @@ pub(super) fn aa(pairs: u32) -> Outcome {
     let mut tables = 0;
     let began = Instant::now();
     for n in 0..pairs {
-        let seed = n.to_string();
-        place.dyno(&[
-            "run",
-            "short",
-            "--against",
-            "same",
-            "--seed",
-            &seed,
-            "--out",
-            "run",
-            "--quiet",
-        ])?;
-        let comparison = place.json(&["compare", "run", "--format", "json"])?;
+        place.dyno(&format!(
+            "run short --against same --seed {n} --out run --quiet"
+        ))?;
+        let comparison = place.json("compare run --format json")?;
         let rows = rows(&comparison);
         tables += usize::from(rows.iter().any(|(_, _, v)| is_difference(v)));
         for (stack, figure, verdict) in &rows {
@@ -141,7 +132,6 @@ fn stack(every: u32, delay_ns: f64) -> String {
     reason = "the protocol of the study, in its order"
 )]
 pub(super) fn power(tries: u32, pairs: u32) -> Outcome {
-    let pairs = pairs.to_string();
     let place = Place::new("power")?;
     place.file("suites/planted.toml", PLANTED)?;
     // The base goes the same way, with a delay of nothing.
@@ -149,10 +139,8 @@ pub(super) fn power(tries: u32, pairs: u32) -> Outcome {
     // A burst of noise must not make the plant larger: the calmest of three looks.
     let (mut p50, mut p90, mut p99) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     for _ in 0..3 {
-        place.dyno(&[
-            "run", "planted", "--stack", "as-it-is", "--out", "base", "--quiet",
-        ])?;
-        let shown = place.json(&["show", "base", "--format", "json"])?;
+        place.dyno("run planted --stack as-it-is --out base --quiet")?;
+        let shown = place.show("base")?;
         place.forget("base")?;
         let base = list(&shown, "experiments")
             .iter()
@@ -180,23 +168,10 @@ pub(super) fn power(tries: u32, pairs: u32) -> Outcome {
     let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let began = Instant::now();
     for n in 0..tries {
-        let seed = n.to_string();
-        place.dyno(&[
-            "run",
-            "planted",
-            "--stack",
-            "slow-p50,slow-p99",
-            "--against",
-            "as-it-is",
-            "--trials",
-            &pairs,
-            "--seed",
-            &seed,
-            "--out",
-            "run",
-            "--quiet",
-        ])?;
-        let comparison = place.json(&["compare", "run", "--margin", "2%", "--format", "json"])?;
+        place.dyno(&format!(
+            "run planted --stack slow-p50,slow-p99 --against as-it-is --trials {pairs} --seed {n} --out run --quiet"
+        ))?;
+        let comparison = place.json("compare run --margin 2% --format json")?;
         for (stack, figure, verdict) in rows(&comparison) {
             tally.add(&stack, &figure, &verdict);
             found_p50 +=

@@ -4,7 +4,7 @@
 
 use super::bench::{Place, list};
 use super::turns::interval;
-use crate::{Outcome, metadata};
+use crate::{Outcome, metadata, steps};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("machine/reference.c");
@@ -107,20 +107,10 @@ pub(super) fn study(times: u32) -> Outcome {
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); PAIRS.len()];
     for turn in 0..times {
         let name = format!("run{turn}");
-        let arguments = [
-            "run",
-            "beside",
-            "--testbed",
-            "vm",
-            "--repeats",
-            "0",
-            "--quiet",
-            "--out",
-            &name,
-        ];
+        let arguments = format!("run beside --testbed vm --repeats 0 --quiet --out {name}");
         // The bare programs' trials fail: they carry nothing.
         place.started(&arguments, &[("DYNO_ADAPTER_PATH", &path)], &[4])?;
-        let shown = place.json(&["show", &name, "--format", "json"])?;
+        let shown = place.show(&name)?;
         for (pair, ratios) in PAIRS.iter().zip(&mut ratios) {
             let said = figures(&place, pair.program)?;
             let (unit, size) = pair.unit();
@@ -167,32 +157,11 @@ fn figures(place: &Place, program: &str) -> Result<Vec<f64>, String> {
 fn build(place: &Place) -> Outcome {
     place.file("reference.c", SOURCE)?;
     let include = metadata::load()?.workspace_root.join("include");
-    let status = Command::new("cc")
-        .args([
-            "-std=gnu11",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-fPIC",
-            "-shared",
-            "-I",
-        ])
-        .arg(include)
-        .args([
-            "-o",
-            "libdyno_reference.so",
-            "reference.c",
-            "-liperf",
-            "-lpthread",
-        ])
-        .current_dir(&place.dir)
-        .status()
-        .map_err(|e| format!("cannot start cc: {e}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(
-            "the bare programs cannot be built; install gcc and libiperf-dev (Debian)".to_owned(),
-        ),
-    }
+    let first = "-std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -shared -I";
+    let last = "-o libdyno_reference.so reference.c -liperf -lpthread";
+    let mut command = Command::new("cc");
+    command.args(first.split(' ')).arg(include);
+    command.args(last.split(' ')).current_dir(&place.dir);
+    steps::done(&mut command)
+        .map_err(|e| format!("{e}; the bare programs take gcc and libiperf-dev (Debian)"))
 }

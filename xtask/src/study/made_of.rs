@@ -25,8 +25,8 @@ pub(super) fn study() -> Outcome {
     let place = Place::new("made-of")?;
     place.file("suites/made-of.toml", SUITE)?;
     println!("half a minute; needs tracefs below /sys/kernel/tracing, and root");
-    place.dyno(&["run", "made-of", "--ground", "--quiet", "--out", "run"])?;
-    let shown = place.json(&["show", "run", "--format", "json"])?;
+    place.dyno("run made-of --ground --quiet --out run")?;
+    let shown = place.show("run")?;
     for e in list(&shown, "experiments") {
         if let Some(line) = line(e)? {
             println!("{line}");

@@ -3,7 +3,7 @@
 //! stacks that spin, that sleep, and that have the kernel at work.
 
 use super::bench::{Place, list, share};
-use crate::Outcome;
+use crate::{Outcome, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,19 +54,19 @@ pub(super) fn study(bursts: u32) -> Outcome {
     let place = Place::new("noise")?;
     place.file("suites/noise.toml", SUITE)?;
     // A burst comes about every 2.7 s, and each stack is to meet a share of them.
-    let trials = (bursts * 6 / EXPERIMENTS).max(2).to_string();
-    let calm = measure(&place, "calm", &trials)?;
+    let trials = (bursts * 6 / EXPERIMENTS).max(2);
+    let calm = measure(&place, "calm", trials)?;
     score("calm", &calm, |_| Some(false));
-    let (loaded, bursts) = beside(burst, || measure(&place, "bursts", &trials))?;
+    let (loaded, bursts) = beside(burst, || measure(&place, "bursts", trials))?;
     let name = format!("{} bursts", bursts.len());
     score(&name, &loaded, |trial| {
         let covered = trial.covered(&bursts) >= COVERED;
         (covered || !trial.is_touched(&bursts)).then_some(covered)
     });
-    let (small, _) = beside(nibble, || measure(&place, "small", &trials))?;
+    let (small, _) = beside(nibble, || measure(&place, "small", trials))?;
     score("8 % of a CPU throughout", &small, |_| Some(true));
     for run in ["calm", "bursts", "small"] {
-        let shown = place.json(&["show", run, "--format", "json"])?;
+        let shown = place.show(run)?;
         let flags = &shown["run"]["disturbed_by_stack"];
         let of = |s: &Value| {
             format!(
@@ -174,36 +174,19 @@ impl Trial {
     }
 }
 
-fn measure(place: &Place, run: &str, trials: &str) -> Result<Vec<Trial>, String> {
-    place.judged(&[
-        "run",
-        "noise",
-        "--trials",
-        trials,
-        "--repeats",
-        "0",
-        "--out",
-        run,
-        "--quiet",
-    ])?;
-    let read = |path: &std::path::Path| -> Result<Value, String> {
-        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-        serde_json::from_str(&text).map_err(|e| e.to_string())
-    };
-    let manifest = read(&place.dir.join(run).join("run.json"))?;
+fn measure(place: &Place, run: &str, trials: u32) -> Result<Vec<Trial>, String> {
+    place.judged(&format!(
+        "run noise --trials {trials} --repeats 0 --out {run} --quiet"
+    ))?;
+    let manifest = files::json(&place.dir.join(run).join("run.json"))?;
     let experiments = list(&manifest["plan"], "experiments");
     let names = experiments
         .iter()
         .map(|e| format!("{} {}", text(&e["stack"]), text(&e["wait"])));
     let names: Vec<String> = names.collect();
     let epoch = clock(rustix::time::ClockId::Realtime) - now();
-    let directory = place.dir.join(run).join("trials");
     let mut all = Vec::new();
-    let entries = std::fs::read_dir(&directory)
-        .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
-    for entry in entries {
-        let path = entry.map_err(|e| e.to_string())?.path();
-        let record = read(&path)?;
+    for record in place.trials(run)? {
         let experiment = record["experiment"].as_u64().unwrap_or_default() as usize;
         let name = names.get(experiment).cloned();
         // The first and the last pong, on the run's clock, whose origin is CLOCK_MONOTONIC.

@@ -2,7 +2,7 @@
 //! browser, and the plan of very many cells.
 
 use super::bench::Place;
-use crate::{Outcome, metadata, packages, web};
+use crate::{Outcome, files, metadata, packages, steps, web};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -24,29 +24,25 @@ pub(super) fn study(from: &Path, trials: usize, times: u32) -> Outcome {
         "{all} trials, {trials} of each experiment, each of them one of {}",
         from.display()
     );
-    timed(&place, "dyno show from nothing", &["show", "run"])?;
-    timed(&place, "dyno show again", &["show", "run"])?;
-    timed(
-        &place,
-        "dyno report",
-        &["report", "run", "-o", "page.html", "--quiet"],
-    )?;
+    timed(&place, "dyno show from nothing", "show run")?;
+    timed(&place, "dyno show again", "show run")?;
+    timed(&place, "dyno report", "report run -o page.html --quiet")?;
     let page = place.dir.join("page.html");
-    let size = fs::metadata(&page).map_err(|e| format!("cannot read {}: {e}", page.display()))?;
+    let size = files::cannot("read", &page, page.metadata())?;
     println!("the page: {:.2} MB", size.len() as f64 / 1e6);
     open(&page, times)?;
     place.file("suites/cells.toml", &cells())?;
     let [sizes, rates] = CELLS;
     let what = format!("dyno run --dry-run of {} cells", sizes * rates);
-    timed(&place, &what, &["run", "cells", "--dry-run", "--quiet"])
+    timed(&place, &what, "run cells --dry-run --quiet")
 }
 
 /// Writes the run anew with `trials` of each experiment: its own ones in turns, each round in another order. Answers how
 /// many they are.
 fn repeat(from: &Path, to: &Path, trials: usize) -> Result<usize, String> {
-    let mut manifest = read(&from.join("run.json"))?;
+    let mut manifest = files::json(&from.join("run.json"))?;
     let dir = to.join("trials");
-    fs::create_dir_all(&dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
+    files::make_folder(&dir)?;
     let experiments = manifest["plan"]["experiments"].as_array_mut();
     let experiments = experiments.ok_or("the run's plan has no experiments")?;
     for e in experiments.iter_mut() {
@@ -57,11 +53,15 @@ fn repeat(from: &Path, to: &Path, trials: usize) -> Result<usize, String> {
         .filter_map(|e| e["id"].as_u64())
         .collect();
     let started = manifest["started_unix_ms"].as_u64().unwrap_or(0);
-    write(&to.join("run.json"), &manifest)?;
+    files::write(&to.join("run.json"), manifest.to_string())?;
     let stored = |id: u64| -> Result<(u64, Vec<Value>), String> {
         let files = (0..).map(|n| from.join(format!("trials/e{id:04}-t{n:03}.json")));
         let own = files.take_while(|path| path.exists());
-        Ok((id, own.map(|path| read(&path)).collect::<Result<_, _>>()?))
+        Ok((
+            id,
+            own.map(|path| files::json(&path))
+                .collect::<Result<_, _>>()?,
+        ))
     };
     let measured: Vec<_> = ids.into_iter().map(stored).collect::<Result<_, _>>()?;
     let measured: Vec<_> = measured.iter().filter(|(_, own)| !own.is_empty()).collect();
@@ -78,23 +78,17 @@ fn repeat(from: &Path, to: &Path, trials: usize) -> Result<usize, String> {
             trial["number"] = number.into();
             trial["position"] = position.into();
             trial["started_unix_ms"] = (started + 600 * position as u64).into();
-            write(&dir.join(format!("e{id:04}-t{number:03}.json")), &trial)?;
+            files::write(
+                &dir.join(format!("e{id:04}-t{number:03}.json")),
+                trial.to_string(),
+            )?;
         }
     }
     Ok(measured.len() * trials)
 }
 
-fn read(path: &Path) -> Result<Value, String> {
-    let text = fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
-}
-
-fn write(path: &Path, value: &Value) -> Outcome {
-    fs::write(path, value.to_string()).map_err(|e| format!("cannot write {}: {e}", path.display()))
-}
-
 /// Runs `dyno` and prints how long it took and how much memory it had at most.
-fn timed(place: &Place, what: &str, arguments: &[&str]) -> Outcome {
+fn timed(place: &Place, what: &str, arguments: &str) -> Outcome {
     let failed = |e| format!("{what}: {e}");
     let began = Instant::now();
     let mut running = place
@@ -141,13 +135,7 @@ fn open(page: &Path, times: u32) -> Outcome {
     if let Some(scratch) = web::scratch(&metadata.target_directory) {
         node.env("TMPDIR", scratch);
     }
-    let status = node
-        .status()
-        .map_err(|e| format!("cannot start node: {e}; `cargo xtask packages` installs it"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("opening {} ended with {status}", page.display())),
-    }
+    steps::done(&mut node)
 }
 
 /// A suite of as many cells as [`CELLS`] says.
@@ -178,14 +166,14 @@ mod tests {
         let mut positions: Vec<u64> = fs::read_dir(to.join("trials"))
             .unwrap()
             .map(|file| {
-                read(&file.unwrap().path()).unwrap()["position"]
+                files::json(&file.unwrap().path()).unwrap()["position"]
                     .as_u64()
                     .unwrap()
             })
             .collect();
         positions.sort_unstable();
         assert_eq!(positions, (0..all as u64).collect::<Vec<_>>());
-        let manifest = read(&to.join("run.json")).unwrap();
+        let manifest = files::json(&to.join("run.json")).unwrap();
         assert!(
             list(&manifest["plan"], "experiments")
                 .iter()

@@ -136,10 +136,10 @@ impl Faults {
         let crash = one_of(context, "crash", Crash::ALL)?.unwrap_or(Crash::Segv);
         let error = at("error_in", "error_after")?;
         if matches!(error, Some((Place::Drop, _))) {
-            return Err(Error::Option {
-                name: "error_in".into(),
-                message: "dropping returns no error; use hang_in or crash_in".into(),
-            });
+            return Err(Error::option(
+                "error_in",
+                "dropping returns no error; use hang_in or crash_in",
+            ));
         }
         let faults = Faults {
             drop: Every(count(context, "drop_every", 0)?),
@@ -219,21 +219,19 @@ fn is_deaf_in(context: &NodeContext) -> Result<bool> {
         .rsplit('-')
         .next()
         .and_then(|n| n.parse::<u64>().ok());
-    let place = place.ok_or_else(|| Error::Option {
-        name: "deaf_trials".into(),
-        message: format!(
-            "the session {session:?} has no number of its trial; leave the option out"
-        ),
+    let place = place.ok_or_else(|| {
+        Error::option(
+            "deaf_trials",
+            format!("the session {session:?} has no number of its trial; leave the option out"),
+        )
     })?;
     Ok((place + 1).is_multiple_of(every))
 }
 
 fn count(context: &NodeContext, name: &str, default: u32) -> Result<u64> {
     let value = context.int(name, i64::from(default))?;
-    u64::try_from(value).map_err(|_| Error::Option {
-        name: name.into(),
-        message: format!("write zero or more instead of {value}"),
-    })
+    u64::try_from(value)
+        .map_err(|_| Error::option(name, format!("write zero or more instead of {value}")))
 }
 
 fn one_of<T: Copy>(context: &NodeContext, name: &str, all: &[(T, &str)]) -> Result<Option<T>> {
@@ -243,10 +241,10 @@ fn one_of<T: Copy>(context: &NodeContext, name: &str, all: &[(T, &str)]) -> Resu
     }
     match all.iter().find(|(_, t)| *t == text) {
         Some((value, _)) => Ok(Some(*value)),
-        None => Err(Error::Option {
-            name: name.into(),
-            message: format!("write one of {} instead of {text:?}", texts(all).join(", ")),
-        }),
+        None => Err(Error::option(
+            name,
+            format!("write one of {} instead of {text:?}", texts(all).join(", ")),
+        )),
     }
 }
 

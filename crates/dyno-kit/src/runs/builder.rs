@@ -116,16 +116,7 @@ impl Builder {
                 keeps_state: false,
                 hosts: vec![host],
             },
-            stacks: BTreeMap::new(),
-            experiments: Vec::new(),
-            refused: Vec::new(),
-            warnings: Vec::new(),
-            against: None,
-            precision: None,
-            repeats: 0,
-            search: None,
-            shard: None,
-            more: Vec::new(),
+            ..Plan::default()
         };
         let environment = Environment {
             dyno_version: "0.1.0".into(),
@@ -175,19 +166,9 @@ impl Builder {
         let stack = Stack {
             name: name.into(),
             adapter: name.split('-').next().unwrap_or(name).into(),
-            description: String::new(),
             waits: vec![Wait::Spin],
-            options: BTreeMap::new(),
             floor,
-            sends_later: false,
-            asks: false,
-            loopback: false,
-            channels: None,
-            placements: Vec::new(),
-            daemons: Vec::new(),
-            timeouts: Vec::new(),
-            install: None,
-            chain: None,
+            ..Stack::default()
         };
         self.plan().stacks.entry(name.into()).or_insert(stack)
     }

@@ -1,7 +1,6 @@
 //! Asks the kernel by netlink(7) for what no file tells: the queues in front of devices (rtnetlink(7)) and
 //! the UDP sockets with their buffers (sock_diag(7)). What it does not answer is left out.
 
-use super::{Queue, Socket};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::netlink::{self, SocketAddrNetlink};
@@ -10,8 +9,26 @@ use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto,
     socket_with,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What waits in front of a device, and what was dropped there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Queue {
+    /// Frames that found no room.
+    pub dropped: u64,
+    /// Bytes that wait.
+    pub bytes: u64,
+}
+
+/// A UDP socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Socket {
+    pub(super) port: u16,
+    pub(super) receive_buffer: u64,
+    pub(super) dropped: u64,
+}
 
 /// The bytes of `struct nlmsghdr` of <linux/netlink.h>: length, type, flags, sequence, port.
 const HEADER: usize = 16;

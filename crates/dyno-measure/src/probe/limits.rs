@@ -58,127 +58,41 @@ impl Limits {
     }
 }
 
-struct Rlimit {
-    name: &'static str,
-    resource: Resource,
-    unit: &'static str,
-    about: &'static str,
-    wanted: u64,
-    /// The letter of `ulimit`, and what one of its units is in bytes.
-    ulimit: (char, u64),
-}
+/// Name, resource, what is enough, unit, the letter of `ulimit` and what one of its units is, and what it limits.
+type Rlimit = (
+    &'static str,
+    Resource,
+    u64,
+    &'static str,
+    (char, u64),
+    &'static str,
+);
 
-const RLIMITS: &[Rlimit] = &[
-    Rlimit {
-        name: "RLIMIT_MEMLOCK",
-        resource: Resource::Memlock,
-        unit: "bytes",
-        about: "memory that may be locked (mlock) without CAP_IPC_LOCK",
-        wanted: 256 << 20,
-        ulimit: ('l', 1024),
-    },
-    Rlimit {
-        name: "RLIMIT_RTPRIO",
-        resource: Resource::Rtprio,
-        unit: "",
-        about: "highest SCHED_FIFO priority without CAP_SYS_NICE",
-        wanted: 50,
-        ulimit: ('r', 1),
-    },
-    Rlimit {
-        name: "RLIMIT_NOFILE",
-        resource: Resource::Nofile,
-        unit: "files",
-        about: "open files and sockets of one process",
-        wanted: 4096,
-        ulimit: ('n', 1),
-    },
-    Rlimit {
-        name: "RLIMIT_MSGQUEUE",
-        resource: Resource::Msgqueue,
-        unit: "bytes",
-        about: "memory of all POSIX message queues of one user",
-        wanted: 819_200,
-        ulimit: ('q', 1),
-    },
+#[rustfmt::skip]
+const RLIMITS: [Rlimit; 4] = [
+    ("RLIMIT_MEMLOCK", Resource::Memlock, 256 << 20, "bytes", ('l', 1024), "memory that may be locked (mlock) without CAP_IPC_LOCK"),
+    ("RLIMIT_RTPRIO", Resource::Rtprio, 50, "", ('r', 1), "highest SCHED_FIFO priority without CAP_SYS_NICE"),
+    ("RLIMIT_NOFILE", Resource::Nofile, 4096, "files", ('n', 1), "open files and sockets of one process"),
+    ("RLIMIT_MSGQUEUE", Resource::Msgqueue, 819_200, "bytes", ('q', 1), "memory of all POSIX message queues of one user"),
 ];
 
-struct Setting {
-    name: &'static str,
-    unit: &'static str,
-    about: &'static str,
-    /// Enough for everything; 0: any value will do.
-    wanted: u64,
-}
+/// Name, what is enough for everything (0: any value will do), unit, and what it limits.
+type Setting = (&'static str, u64, &'static str, &'static str);
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "fs.mqueue.msg_max",
-        unit: "messages",
-        about: "depth of a POSIX message queue without CAP_SYS_RESOURCE",
-        wanted: 10,
-    },
-    Setting {
-        name: "fs.mqueue.msgsize_max",
-        unit: "bytes",
-        about: "largest message of a POSIX message queue without CAP_SYS_RESOURCE",
-        wanted: 8192,
-    },
-    Setting {
-        name: "fs.mqueue.queues_max",
-        unit: "queues",
-        about: "total number of POSIX message queues",
-        wanted: 256,
-    },
-    Setting {
-        name: "net.core.rmem_default",
-        unit: "bytes",
-        about: "default receive buffer of a socket",
-        // Two messages of a megabyte as datagrams, each charged with what holds it, and room beside them.
-        wanted: 4 << 20,
-    },
-    Setting {
-        name: "net.core.rmem_max",
-        unit: "bytes",
-        about: "largest receive buffer that a socket can ask for",
-        wanted: 4 << 20,
-    },
-    Setting {
-        name: "net.core.wmem_default",
-        unit: "bytes",
-        about: "default send buffer of a socket",
-        wanted: 0,
-    },
-    Setting {
-        name: "net.core.wmem_max",
-        unit: "bytes",
-        about: "largest send buffer that a socket can ask for",
-        wanted: 4 << 20,
-    },
-    Setting {
-        name: "net.unix.max_dgram_qlen",
-        unit: "messages",
-        about: "messages that wait at a Unix datagram or seqpacket socket",
-        wanted: 0,
-    },
-    Setting {
-        name: "fs.pipe-max-size",
-        unit: "bytes",
-        about: "largest pipe without CAP_SYS_RESOURCE",
-        wanted: 1 << 20,
-    },
-    Setting {
-        name: "kernel.sched_rt_period_us",
-        unit: "us",
-        about: "the period to which sched_rt_runtime_us applies",
-        wanted: 0,
-    },
-    Setting {
-        name: "kernel.sched_rt_runtime_us",
-        unit: "us",
-        about: "time per period that SCHED_FIFO threads may run; spinning ones are stopped for the rest",
-        wanted: 0,
-    },
+#[rustfmt::skip]
+const SETTINGS: [Setting; 11] = [
+    ("fs.mqueue.msg_max", 10, "messages", "depth of a POSIX message queue without CAP_SYS_RESOURCE"),
+    ("fs.mqueue.msgsize_max", 8192, "bytes", "largest message of a POSIX message queue without CAP_SYS_RESOURCE"),
+    ("fs.mqueue.queues_max", 256, "queues", "total number of POSIX message queues"),
+    // Two messages of a megabyte as datagrams, each charged with what holds it, and room beside them.
+    ("net.core.rmem_default", 4 << 20, "bytes", "default receive buffer of a socket"),
+    ("net.core.rmem_max", 4 << 20, "bytes", "largest receive buffer that a socket can ask for"),
+    ("net.core.wmem_default", 0, "bytes", "default send buffer of a socket"),
+    ("net.core.wmem_max", 4 << 20, "bytes", "largest send buffer that a socket can ask for"),
+    ("net.unix.max_dgram_qlen", 0, "messages", "messages that wait at a Unix datagram or seqpacket socket"),
+    ("fs.pipe-max-size", 1 << 20, "bytes", "largest pipe without CAP_SYS_RESOURCE"),
+    ("kernel.sched_rt_period_us", 0, "us", "the period to which sched_rt_runtime_us applies"),
+    ("kernel.sched_rt_runtime_us", 0, "us", "time per period that SCHED_FIFO threads may run; spinning ones are stopped for the rest"),
 ];
 
 const SHM: &str = "/dev/shm";
@@ -186,58 +100,46 @@ const SHM_WANTED: u64 = 64 << 20;
 
 /// Reads them all.
 pub fn limits() -> Limits {
-    let rlimits = RLIMITS.iter().map(|r| {
-        let value = getrlimit(r.resource).current;
-        let (letter, scale) = r.ulimit;
-        Limit {
-            name: r.name.into(),
-            value,
-            unit: r.unit,
-            about: r.about,
-            advice: advice(value, r.wanted, || {
-                format!("ulimit -{letter} {}", r.wanted / scale)
-            }),
-        }
-    });
-    let settings = SETTINGS.iter().filter_map(|s| {
-        let path = format!("/proc/sys/{}", s.name.replace('.', "/"));
-        let text = procfile::text(path);
+    let limit = |name: &str, value, wanted, unit, about, command: &dyn Fn() -> String| Limit {
+        name: name.to_owned(),
+        value,
+        unit,
+        about,
+        advice: advice(value, wanted, command),
+    };
+    let rlimits = RLIMITS
+        .iter()
+        .map(|(name, resource, wanted, unit, (letter, scale), about)| {
+            let command = || format!("ulimit -{letter} {}", wanted / scale);
+            limit(
+                name,
+                getrlimit(*resource).current,
+                *wanted,
+                unit,
+                about,
+                &command,
+            )
+        });
+    let settings = SETTINGS.iter().filter_map(|(name, wanted, unit, about)| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
         // sched_rt_runtime_us is -1 for no limit.
-        let value = match text.parse::<i64>().ok()? {
-            v if v < 0 => None,
-            v => Some(v as u64),
-        };
-        Some(Limit {
-            name: s.name.into(),
-            value,
-            unit: s.unit,
-            about: s.about,
-            advice: advice(value, s.wanted, || {
-                format!("sudo sysctl -w {}={}", s.name, s.wanted)
-            }),
-        })
+        let value = procfile::text(path).parse::<i64>().ok()?;
+        let value = u64::try_from(value).ok();
+        let command = || format!("sudo sysctl -w {name}={wanted}");
+        Some(limit(name, value, *wanted, unit, about, &command))
     });
     let shm = statvfs(SHM).ok().map(|s| {
-        let limit = |name: &str, blocks: u64, about| {
-            let value = Some(blocks.saturating_mul(s.f_frsize));
-            Limit {
-                name: format!("{SHM} {name}"),
-                value,
-                unit: "bytes",
-                about,
-                advice: advice(value, SHM_WANTED, || {
-                    format!("sudo mount -o remount,size=50% {SHM}")
-                }),
-            }
-        };
+        let bytes = |blocks: u64| Some(blocks.saturating_mul(s.f_frsize));
+        let command = || format!("sudo mount -o remount,size=50% {SHM}");
+        let about = "shared memory of all processes together";
         [
-            limit(
-                "size",
-                s.f_blocks,
-                "shared memory of all processes together",
-            ),
-            limit("free", s.f_bavail, "free part of it"),
+            ("size", s.f_blocks, about),
+            ("free", s.f_bavail, "free part of it"),
         ]
+        .map(|(name, blocks, about)| {
+            let name = format!("{SHM} {name}");
+            limit(&name, bytes(blocks), SHM_WANTED, "bytes", about, &command)
+        })
     });
     Limits(
         rlimits

@@ -1,16 +1,16 @@
 //! The bins of an HdrHistogram of Dyno's fixed bounds, as a plain array: to record is one shift and one increment.
 
-use super::{DIGITS, HIGHEST, LOWEST, empty};
-use hdrhistogram::Histogram;
+use dyno_model::record::HdrText;
+use hdrhistogram::{Counter, Histogram};
 
-/// Bits of a value that are kept: enough to tell two values apart that differ by one in 10^[`DIGITS`].
-const KEPT_BITS: u32 = (2 * 10u64.pow(DIGITS as u32) - 1).ilog2() + 1;
+/// Bits of a value that are kept: enough to tell two values apart that differ by one in 10^[`HdrText::DIGITS`].
+const KEPT_BITS: u32 = (2 * 10u64.pow(HdrText::DIGITS as u32) - 1).ilog2() + 1;
 /// Bins for each power of two above the first, which has twice as many.
 const HALF: u64 = 1 << (KEPT_BITS - 1);
-const BINS: usize = bin(HIGHEST.0) + 1;
+const BINS: usize = bin(HdrText::HIGHEST.0) + 1;
 
 // The bins of another lowest value would have to be shifted.
-const _: () = assert!(LOWEST.0 == 1);
+const _: () = assert!(HdrText::LOWEST.0 == 1);
 
 /// The bin of `value`, as `hdrhistogram` numbers them.
 #[inline(always)]
@@ -43,7 +43,7 @@ impl Bins {
         }
     }
 
-    /// Counts `value` if it `counts`; what is above [`HIGHEST`] as that.
+    /// Counts `value` if it `counts`; what is above [`HdrText::HIGHEST`] as that.
     #[inline(always)]
     pub(super) fn record(&mut self, value: u64, counts: bool) {
         // A branch that is foreseen, where the lesser of two values would have to be waited for.
@@ -72,6 +72,13 @@ impl Bins {
         self.add_to(&mut histogram);
         histogram
     }
+}
+
+/// An empty histogram of the bounds that all have.
+pub(super) fn empty<C: Counter>() -> Histogram<C> {
+    // The library refuses lowest < 1, highest < 2 * lowest and digits > 5; these are constants.
+    Histogram::new_with_bounds(HdrText::LOWEST.0, HdrText::HIGHEST.0, HdrText::DIGITS)
+        .unwrap_or_else(|e| unreachable!("constant histogram bounds were refused: {e}"))
 }
 
 #[cfg(test)]
@@ -106,7 +113,7 @@ mod tests {
             let (mut bins, mut library) = (Bins::prefaulted(), empty::<u64>());
             for value in values.into_iter().map(|(bits, x)| x >> bits) {
                 bins.record(value, true);
-                library.saturating_record(value.min(HIGHEST.0));
+                library.saturating_record(value.min(HdrText::HIGHEST.0));
             }
             prop_assert_eq!(encode(&bins.histogram()).unwrap(), encode(&library).unwrap());
         }

@@ -1,7 +1,7 @@
 //! Why a trial does not count: what the host did to it beyond what the idle host does.
 
 use crate::cpus::ranges;
-use crate::unit::Nanos;
+use crate::unit::{Nanos, percent};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -117,16 +117,6 @@ fn strangers(used: Nanos, named: Nanos, hungriest: Option<&(Option<String>, Nano
     match 2 * named.0 >= used.0 {
         true => first,
         false => format!("mostly processes that have ended; of the others {first}"),
-    }
-}
-
-/// `31 %`, `5.2 %` or `0.43 %`.
-fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    match p {
-        10.0.. => format!("{p:.0} %"),
-        1.0.. => format!("{p:.1} %"),
-        _ => format!("{p:.2} %"),
     }
 }
 

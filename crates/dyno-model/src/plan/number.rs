@@ -4,12 +4,16 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The number of an experiment within its run, counted from zero in the suite's order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct ExperimentId(pub u32);
 
 /// One trial: the experiment and the number of the trial within it, both from zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct TrialId {
     /// The experiment it replicates.
     pub experiment: ExperimentId,

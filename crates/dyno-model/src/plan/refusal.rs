@@ -2,7 +2,7 @@
 
 use crate::factor::{Placement, Start, Topology, Wait};
 use crate::probe::GROUND;
-use crate::unit::{Nanos, PayloadSize};
+use crate::unit::{Nanos, PayloadSize, counted};
 use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -153,7 +153,7 @@ pub enum RefusalReason {
         topology: Topology,
     },
     /// A channel of the adapter has fewer receivers.
-    #[error("a channel of {adapter} has at most {}, not {receivers}", plural(*most, "receiver"))]
+    #[error("a channel of {adapter} has at most {}, not {receivers}", counted(*most, "receiver"))]
     Receivers {
         /// The adapter by name.
         adapter: String,
@@ -401,7 +401,7 @@ pub enum RefusalReason {
     #[error("flows cannot use gateways; choose a stack without legs")]
     FlowsOverLegs,
     /// A flow is read by more receivers than a channel has.
-    #[error("a channel of {stack} has at most {}, and {flow} is read by {receivers}", plural(*most, "receiver"))]
+    #[error("a channel of {stack} has at most {}, and {flow} is read by {receivers}", counted(*most, "receiver"))]
     FlowReceivers {
         /// The stack by name.
         stack: String,
@@ -642,11 +642,6 @@ impl From<&str> for RefusalReason {
 fn listed<T: ToString>(values: &[T]) -> String {
     let texts: Vec<String> = values.iter().map(T::to_string).collect();
     texts.join(", ")
-}
-
-/// `1 receiver`, `2 receivers`.
-fn plural(n: u16, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Of how many adapters the reason why they cannot be used is told one by one.

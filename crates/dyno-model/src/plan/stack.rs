@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A named, ready configuration of an adapter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stack {
     /// Its name, the stem of its file.
     pub name: String,
@@ -65,29 +65,15 @@ pub struct Timeout {
     pub text: String,
 }
 
-/// Who set a timeout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimeoutBy {
-    /// The stack file, or Dyno's adapter.
-    Stack,
-    /// The library or its daemon by itself.
-    Library,
-    /// The kernel.
-    Kernel,
-}
-
-impl TimeoutBy {
-    /// Everyone, in the order of stack files.
-    pub const ALL: [TimeoutBy; 3] = [TimeoutBy::Stack, TimeoutBy::Library, TimeoutBy::Kernel];
-
-    /// Its name in stack files and JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TimeoutBy::Stack => "stack",
-            TimeoutBy::Library => "library",
-            TimeoutBy::Kernel => "kernel",
-        }
+choice! {
+    /// Who set a timeout.
+    TimeoutBy, "setter of a timeout" {
+        /// The stack file, or Dyno's adapter.
+        Stack = "stack",
+        /// The library or its daemon by itself.
+        Library = "library",
+        /// The kernel.
+        Kernel = "kernel",
     }
 }
 

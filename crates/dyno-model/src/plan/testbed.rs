@@ -63,7 +63,7 @@ impl Host {
 }
 
 /// Where a run takes place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Testbed {
     /// Its name, the stem of its file.
     pub name: String,

@@ -1,7 +1,6 @@
 //! Experiments with faults: figures, tables, findings and exports.
 
 use dyno_kit::runs::{Builder, outages};
-use dyno_model::plan::STACKS;
 use dyno_model::{Metric, Nanos};
 use dyno_report::{Format, Notes, RenderOptions, Summary, SummaryOptions, render, summarise};
 use dyno_stats::Latency;
@@ -59,7 +58,7 @@ fn deaf_and_half_deaf_trials_are_counted() {
 fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     let seconds = |s: f64| Some(Nanos((s * 1e9) as u64));
     let relapse = |trials: &[(f64, Option<Nanos>)]| {
-        let mut b = Builder::new("outage", "relapses", STACKS);
+        let mut b = Builder::new("outage", "relapses", "stacks");
         let id = b.experiment("udp", outages::unplugged);
         for (recovery, steady) in trials {
             let mut end = outages::end(1, Some(recovery * 1e3));

@@ -1,12 +1,17 @@
 //! Whether manifests are of one plan, what their parts leave open, and the plan of all together.
 
-use super::part_of;
 use dyno_model::plan::Reach;
 use dyno_model::plan::{Experiment, ExperimentId, Plan};
 use dyno_model::record::RunManifest;
 use dyno_model::{AdapterDescription, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Index and count of a manifest's part.
+pub(super) fn part_of(manifest: &RunManifest) -> Option<(u32, u32)> {
+    let part = manifest.plan.shard.as_ref();
+    part.map(|part| (part.index, part.count))
+}
 
 /// What is the same in every part of a run. The CPUs that participants are pinned to are the machine's
 /// matter, and remarks too.

@@ -1,6 +1,6 @@
 //! `dyno audit`
 
-use super::FileArgs;
+use crate::files::FileArgs;
 use clap::{Args, ValueEnum};
 use dyno_audit::Verdict;
 use dyno_audit::import::Tool;

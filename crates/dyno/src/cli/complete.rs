@@ -1,8 +1,7 @@
 //! What a shell may complete where the command line takes a name: suites, stacks, testbeds and stored runs.
 //! Asked for by the script of `dyno completions` while somebody types, so whatever cannot be read is left out.
 
-use crate::cli::FileArgs;
-use crate::files;
+use crate::files::{self, FileArgs};
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use dyno_plan::{Catalog, Listing};

@@ -1,6 +1,7 @@
 //! The commands for whoever writes an adapter: `conformance`, `new-adapter`.
 
-use super::{FileArgs, complete, key_value};
+use super::complete;
+use crate::files::FileArgs;
 use clap::Args;
 use dyno_model::Nanos;
 use std::path::PathBuf;
@@ -54,4 +55,16 @@ pub(crate) struct NewAdapterArgs {
     /// The folder to create [default: ./NAME].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// For `--set`.
+pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(format!(
+            "write KEY=VALUE, such as `trials=10`, instead of {text:?}"
+        )),
+    }
 }

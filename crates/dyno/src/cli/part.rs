@@ -26,49 +26,14 @@ struct Fleet {
 /// tell a job how many there are: the job's file sets `DYNO_SHARDS`), GitLab's `parallel`, CircleCI's
 /// `parallelism`, Buildkite's `parallelism`. GitHub's matrix has no variables of its own: the workflow sets
 /// `DYNO_SHARD` and `DYNO_SHARDS`.
+#[rustfmt::skip]
 const FLEETS: [Fleet; 6] = [
-    Fleet {
-        name: "a workflow",
-        index: "DYNO_SHARD",
-        first: Ok(1),
-        step: None,
-        count: "DYNO_SHARDS",
-    },
-    Fleet {
-        name: "Slurm",
-        index: "SLURM_ARRAY_TASK_ID",
-        first: Err("SLURM_ARRAY_TASK_MIN"),
-        step: Some("SLURM_ARRAY_TASK_STEP"),
-        count: "SLURM_ARRAY_TASK_COUNT",
-    },
-    Fleet {
-        name: "Kubernetes",
-        index: "JOB_COMPLETION_INDEX",
-        first: Ok(0),
-        step: None,
-        count: "DYNO_SHARDS",
-    },
-    Fleet {
-        name: "GitLab",
-        index: "CI_NODE_INDEX",
-        first: Ok(1),
-        step: None,
-        count: "CI_NODE_TOTAL",
-    },
-    Fleet {
-        name: "CircleCI",
-        index: "CIRCLE_NODE_INDEX",
-        first: Ok(0),
-        step: None,
-        count: "CIRCLE_NODE_TOTAL",
-    },
-    Fleet {
-        name: "Buildkite",
-        index: "BUILDKITE_PARALLEL_JOB",
-        first: Ok(0),
-        step: None,
-        count: "BUILDKITE_PARALLEL_JOB_COUNT",
-    },
+    Fleet { name: "a workflow", index: "DYNO_SHARD", first: Ok(1), step: None, count: "DYNO_SHARDS" },
+    Fleet { name: "Slurm", index: "SLURM_ARRAY_TASK_ID", first: Err("SLURM_ARRAY_TASK_MIN"), step: Some("SLURM_ARRAY_TASK_STEP"), count: "SLURM_ARRAY_TASK_COUNT" },
+    Fleet { name: "Kubernetes", index: "JOB_COMPLETION_INDEX", first: Ok(0), step: None, count: "DYNO_SHARDS" },
+    Fleet { name: "GitLab", index: "CI_NODE_INDEX", first: Ok(1), step: None, count: "CI_NODE_TOTAL" },
+    Fleet { name: "CircleCI", index: "CIRCLE_NODE_INDEX", first: Ok(0), step: None, count: "CIRCLE_NODE_TOTAL" },
+    Fleet { name: "Buildkite", index: "BUILDKITE_PARALLEL_JOB", first: Ok(0), step: None, count: "BUILDKITE_PARALLEL_JOB_COUNT" },
 ];
 
 /// `1/3`, or `auto`.

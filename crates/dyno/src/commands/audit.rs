@@ -3,11 +3,10 @@
 mod measure;
 
 use crate::cli::{AuditArgs, AuditFormat};
-use crate::commands::show::render_options;
 use crate::commands::{imported, judged};
 use crate::exit::{Code, Failure, Result};
 use crate::output;
-use crate::terminal;
+use crate::terminal::render_options;
 use dyno_audit::import::Tool;
 use dyno_audit::{Audit, Options, Statements, Verdict};
 use dyno_report::SummaryOptions;
@@ -29,10 +28,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result {
         false => Ending::Complete,
     };
     let text = rendered(&read, args)?;
-    match args.out.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => output::write_file(path, text.as_bytes())?,
-        None => terminal::print(&text)?,
-    }
+    output::put(args.out.as_deref(), &text)?;
     if ending == Ending::Interrupted {
         return Ok(Code::Interrupted.into());
     }
@@ -80,7 +76,7 @@ fn statements(source: &Path, tool: Option<Tool>) -> Result<(Statements, bool)> {
     if tool.is_none() && source.extension().is_some_and(|e| e == "toml") {
         let name = source.display().to_string();
         let text = std::fs::read_to_string(source)
-            .map_err(|e| Failure::message(Code::Error, format!("cannot read {name}: {e}")))?;
+            .map_err(|e| failure!(Error, "cannot read {name}: {e}"))?;
         let parsed = Statements::parse(&text, &name).map_err(Failure::with(Code::Plan))?;
         return Ok((parsed, true));
     }

@@ -6,10 +6,12 @@ use crate::commands::judged::{
     UNDECIDED, conclude, directories, more_trials, read, read_directory,
 };
 use crate::commands::search;
-use crate::commands::show::render_options;
-use crate::exit::{Code, Failure, Result};
+use crate::commands::trust;
+use crate::exit::{self, Code, Failure, Result};
 use crate::terminal;
-use dyno_judge::{CheckOptions, Limits, LimitsError, NightlyOptions, Nights, Status};
+use crate::terminal::render_options;
+use dyno_judge::{CheckOptions, Limits, NightlyOptions, Nights, Status};
+use dyno_model::origin::Text;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -29,7 +31,7 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         if let Some(reason) = limits.unfit_output(&output) {
             return Err(Failure::message(Code::Usage, reason));
         }
-        let report = dyno_judge::check_imported(&output, &limits).map_err(refused)?;
+        let report = dyno_judge::check_imported(&output, &limits).map_err(exit::of_plan)?;
         junit(args, || report.junit())?;
         let text = report.render(args.format.into(), &render_options());
         return conclude(&text, judgement(0, true), true);
@@ -42,7 +44,7 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     let how = CheckOptions {
         confidence: args.confidence,
     };
-    let report = dyno_judge::check(&run, &limits, &how).map_err(refused)?;
+    let report = dyno_judge::check(&run, &limits, &how).map_err(exit::of_plan)?;
     junit(args, || report.junit())?;
     let judgement = judgement(
         report.count(Status::Fail),
@@ -62,12 +64,10 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
 fn of_search(args: &CheckArgs, which: &Path) -> Result {
     let (run, whole) = read(which)?;
     let Some(found) = search::of(&run)? else {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} was not measured with --search, so it has no limits of its own: name a limits file, or give --history",
-                which.display()
-            ),
+        return Err(failure!(
+            Usage,
+            "{} was not measured with --search, so it has no limits of its own: name a limits file, or give --history",
+            which.display()
         ));
     };
     if args.junit.is_some() {
@@ -82,19 +82,16 @@ fn of_search(args: &CheckArgs, which: &Path) -> Result {
 
 /// The limits of a file.
 pub(crate) fn read_limits(file: &Path) -> Result<Limits> {
-    let path = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|e| {
-        Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
-    })?;
-    Limits::parse(&path, &text).map_err(refused)
+    let Text { path, text } = limits_text(file)?;
+    Limits::parse(&path, &text).map_err(exit::of_plan)
 }
 
-/// What is wrong with the limits, with its place in the file.
-pub(crate) fn refused(e: LimitsError) -> Failure {
-    Failure {
-        code: Code::Plan,
-        report: miette::Report::new(e),
-    }
+/// The same as they are written.
+pub(super) fn limits_text(file: &Path) -> Result<Text> {
+    let path = file.display().to_string();
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| failure!(Error, "cannot read the limits {path}: {e}"))?;
+    Ok(Text { path, text })
 }
 
 /// What cannot be read of the history is left out of it by name; the judged run itself must be readable.
@@ -164,6 +161,6 @@ fn junit(args: &CheckArgs, xml: impl FnOnce() -> std::io::Result<String>) -> Res
     let xml = xml().map_err(Failure::with(Code::Error))?;
     std::fs::write(file, xml).map_err(|e| {
         let shown = file.display();
-        Failure::message(Code::Error, format!("cannot write {shown}: {e}"))
+        failure!(Error, "cannot write {shown}: {e}")
     })
 }

@@ -3,9 +3,8 @@
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
 use crate::commands::judged::{UNDECIDED, conclude, more_trials, read};
-use crate::commands::show::render_options;
 use crate::exit::{Code, Failure, Result};
-use crate::terminal;
+use crate::terminal::{self, render_options};
 use dyno_judge::{CompareOptions, Status};
 use std::path::Path;
 
@@ -30,13 +29,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
             dyno_judge::compare(&base, &new, &how)
         }
         None if base.manifest.plan.against.is_none() => {
-            return Err(Failure::message(
-                Code::Usage,
-                format!(
-                    "{} was not measured with --against, so it has no second side: name a second \
+            return Err(failure!(
+                Usage,
+                "{} was not measured with --against, so it has no second side: name a second \
                      run, or measure with `dyno run SUITE --against …`",
-                    args.base.display()
-                ),
+                args.base.display()
             ));
         }
         None => dyno_judge::compare_within(&base, &how),
@@ -72,12 +69,10 @@ fn outputs(args: &CompareArgs) -> Result<Option<[&Path; 2]>> {
             (true, false) => Err(imported::mixed(new, base)),
             (false, true) => Err(imported::mixed(base, new)),
         },
-        (None, true) => Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} is the output of another tool: name a second output to compare it with",
-                base.display()
-            ),
+        (None, true) => Err(failure!(
+            Usage,
+            "{} is the output of another tool: name a second output to compare it with",
+            base.display()
         )),
     }
 }

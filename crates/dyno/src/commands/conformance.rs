@@ -2,7 +2,7 @@
 
 use crate::agents::{agent_command, report_sweep};
 use crate::cli::ConformanceArgs;
-use crate::exit::{Code, Failure, Result};
+use crate::exit::{self, Code, Failure, Result};
 use crate::files;
 use crate::host::host_facts;
 use crate::interrupt::on_interrupt;
@@ -150,10 +150,7 @@ fn subject(args: &ConformanceArgs) -> Result<(Stack, AdapterDescription)> {
     };
     let stack = catalog
         .read_stack_with(&args.of, &adapters, &args.settings)
-        .map_err(|e| Failure {
-            code: Code::Plan,
-            report: e.into(),
-        })?;
+        .map_err(exit::of_plan)?;
     if stack.chain.is_some() {
         let reason = "it is a chain: check the stacks of its legs";
         return Err(unusable(&args.of, reason));
@@ -188,7 +185,7 @@ fn library(path: &Path, catalog: &mut Catalog, name: &str) -> Result<AdapterDesc
 }
 
 fn unusable(name: &str, reason: &str) -> Failure {
-    Failure::message(Code::Plan, format!("{name} cannot be tested: {reason}"))
+    failure!(Plan, "{name} cannot be tested: {reason}")
 }
 
 fn heading(report: &Report) -> String {

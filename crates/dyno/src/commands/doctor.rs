@@ -8,20 +8,8 @@ mod render;
 use crate::cli::DoctorArgs;
 use crate::exit::{Code, Result};
 use crate::terminal;
-use dyno_doctor::{Facts, Finding, Verdict};
-use serde::Serialize;
-
-/// What `--json` prints; docs/reference/host-noise.md describes it.
-#[derive(Serialize)]
-struct Report {
-    /// Within a format, fields may be added; none is renamed, removed or given another meaning.
-    format: u32,
-    verdict: Verdict,
-    /// What hurts most first.
-    findings: Vec<Finding>,
-    #[serde(flatten)]
-    facts: Facts,
-}
+use dyno_doctor::Verdict;
+use render::Report;
 
 /// Examines the host and prints the findings.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result {

@@ -1,7 +1,7 @@
 //! The formats of `dyno show` that are files for other tools.
 
 use crate::exit::{Code, Failure, Result};
-use crate::output::Folder;
+use crate::output::{self, Folder};
 use crate::terminal;
 use dyno_model::record::Run;
 use dyno_report::Summary;
@@ -31,10 +31,10 @@ impl FolderFormat {
                 "parquet",
             );
         }
-        let Some(target) = out.filter(|path| *path != Path::new("-")) else {
-            return Err(Failure::message(
-                Code::Usage,
-                format!("{name} is {files}: name a new directory for them with -o DIR"),
+        let Some(target) = output::named(out) else {
+            return Err(failure!(
+                Usage,
+                "{name} is {files}: name a new directory for them with -o DIR"
             ));
         };
         Folder::refuse_occupied(target)?;

@@ -15,8 +15,7 @@ pub(super) fn is_output(source: &Path, tool: Option<Tool>) -> bool {
 /// Reads the output of a tool, which is recognised by its beginning where `tool` does not say it.
 pub(super) fn read(source: &Path, tool: Option<Tool>) -> Result<Statements> {
     let name = source.display().to_string();
-    let file = File::open(source)
-        .map_err(|e| Failure::message(Code::Error, format!("cannot read {name}: {e}")))?;
+    let file = File::open(source).map_err(|e| failure!(Error, "cannot read {name}: {e}"))?;
     let mut reader = BufReader::new(file);
     import::import(&mut reader, &name, tool).map_err(Failure::with(Code::Plan))
 }
@@ -35,13 +34,11 @@ pub(super) fn page(sources: &[impl AsRef<Path>], tool: Option<Tool>) -> Result<S
 
 /// Why an output and a run do not stand in one answer.
 pub(super) fn mixed(run: &Path, output: &Path) -> Failure {
-    Failure::message(
-        Code::Usage,
-        format!(
-            "{} is a run and {} is the output of another tool, and only the run has trials and conditions: compare two runs or two outputs \
+    failure!(
+        Usage,
+        "{} is a run and {} is the output of another tool, and only the run has trials and conditions: compare two runs or two outputs \
              (`dyno show RUN --format gbench` turns the run into an output), or measure beside the output with `dyno audit FILE --measure`",
-            run.display(),
-            output.display()
-        ),
+        run.display(),
+        output.display()
     )
 }

@@ -12,12 +12,15 @@ use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The directory of a run by path, name or `latest`.
+pub(super) fn located(which: &Path) -> Result<PathBuf> {
+    dyno_store::locate(which, Path::new(dyno_store::DEFAULT_RUNS_DIR))
+        .map_err(Failure::with(Code::Store))
+}
+
 /// Reads a run by path, name or `latest`. With whether all of it could be read.
 pub(super) fn read(which: &Path) -> Result<(Run, bool)> {
-    let runs = Path::new(dyno_store::DEFAULT_RUNS_DIR);
-    dyno_store::locate(which, runs)
-        .and_then(|directory| read_directory(&directory))
-        .map_err(Failure::with(Code::Store))
+    read_directory(&located(which)?).map_err(Failure::with(Code::Store))
 }
 
 /// Reads a run directory; damaged trials are named on standard error.
@@ -40,9 +43,7 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     let is_run = |dir: &Path| dir.join(dyno_store::MANIFEST).is_file();
     let mut all = BTreeSet::new();
     for dir in named {
-        let unreadable = |e: std::io::Error| {
-            Failure::message(Code::Store, format!("cannot read {}: {e}", dir.display()))
-        };
+        let unreadable = |e: std::io::Error| failure!(Store, "cannot read {}: {e}", dir.display());
         let before = all.len();
         let whole = dir.canonicalize().map_err(unreadable)?;
         if is_run(&whole) {
@@ -56,13 +57,11 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
             }
         }
         if all.len() == before {
-            return Err(Failure::message(
-                Code::Store,
-                format!(
-                    "{} is not a run directory and contains no further ones; name directories that \
+            return Err(failure!(
+                Store,
+                "{} is not a run directory and contains no further ones; name directories that \
                      `dyno run` wrote, or a folder that contains them",
-                    dir.display()
-                ),
+                dir.display()
             ));
         }
     }
@@ -117,9 +116,13 @@ pub(super) const UNDECIDED: (&str, &str) = ("undecided", "decide");
 /// make the rest incomplete.
 pub(super) fn conclude(text: &str, judgement: Option<Code>, whole: bool) -> Result {
     terminal::print(text)?;
-    let without = match whole {
+    Ok(judgement.unwrap_or(completeness(whole)).into())
+}
+
+/// The code of a command that could read the whole of its runs, or could not.
+pub(super) const fn completeness(whole: bool) -> Code {
+    match whole {
         true => Code::Success,
         false => Code::Store,
-    };
-    Ok(judgement.unwrap_or(without).into())
+    }
 }

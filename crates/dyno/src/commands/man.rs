@@ -14,7 +14,7 @@ pub(crate) fn man(of: Option<&str>, out: Option<&Path>) -> Result {
     if let Some(folder) = out {
         let unwritable = |e: std::io::Error| {
             let place = folder.display();
-            Failure::message(Code::Error, format!("cannot write to {place}: {e}"))
+            failure!(Error, "cannot write to {place}: {e}")
         };
         std::fs::create_dir_all(folder).map_err(unwritable)?;
         for command in std::iter::once(&dyno).chain(commands(&dyno)) {
@@ -31,10 +31,7 @@ pub(crate) fn man(of: Option<&str>, out: Option<&Path>) -> Result {
             .ok_or_else(|| {
                 let names: Vec<&str> = commands(&dyno).map(Command::get_name).collect();
                 let all = names.join(", ");
-                Failure::message(
-                    Code::Usage,
-                    format!("there is no command `{name}`; commands: {all}"),
-                )
+                failure!(Usage, "there is no command `{name}`; commands: {all}")
             })?,
     };
     let page = page(command).map_err(Failure::with(Code::Error))?;
@@ -69,10 +66,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result {
     // Both know the same shells.
     let shells = Shells::builtins();
     let Some(completer) = shells.completer(&name) else {
-        return Err(Failure::message(
-            Code::Usage,
-            format!("there are no completions for {name}"),
-        ));
+        return Err(failure!(Usage, "there are no completions for {name}"));
     };
     let mut script = Vec::new();
     completer

@@ -1,20 +1,16 @@
 //! `dyno merge`
 
 use crate::cli::MergeArgs;
+use crate::commands::judged::{completeness, located};
 use crate::exit::{Code, Failure, Result};
-use crate::progress::counted;
 use crate::terminal;
-use dyno_store::{DEFAULT_RUNS_DIR, MergeOptions};
-use std::path::Path;
+use dyno_model::unit::counted;
+use dyno_store::MergeOptions;
 
 /// Merges run directories into a new one and says what came of it.
 pub(crate) fn merge(args: &MergeArgs) -> Result {
-    let locate = |dir| dyno_store::locate(dir, Path::new(DEFAULT_RUNS_DIR));
-    let directories = args
-        .directories
-        .iter()
-        .map(|dir| locate(dir).map_err(Failure::with(Code::Store)))
-        .collect::<Result<Vec<_>>>()?;
+    let directories = args.directories.iter().map(|dir| located(dir));
+    let directories = directories.collect::<Result<Vec<_>>>()?;
     let how = MergeOptions {
         partial: args.partial,
         command: terminal::arguments(),
@@ -34,9 +30,5 @@ pub(crate) fn merge(args: &MergeArgs) -> Result {
         counted(merged.parts, "run"),
         args.out.display()
     ))?;
-    Ok(match merged.problems.is_empty() {
-        true => Code::Success,
-        false => Code::Store,
-    }
-    .into())
+    Ok(completeness(merged.problems.is_empty()).into())
 }

@@ -17,11 +17,9 @@ pub(crate) fn new_adapter(args: &NewAdapterArgs) -> Result {
     let name = args.name.as_str();
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "the name of an adapter consists of lower-case letters, digits and dashes, not {name:?}"
-            ),
+        return Err(failure!(
+            Usage,
+            "the name of an adapter consists of lower-case letters, digits and dashes, not {name:?}"
         ));
     }
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(name));

@@ -1,12 +1,12 @@
 //! What `dyno run` is asked for: by its arguments, or with `--like` by a stored run.
 
 use crate::cli::{ClockArg, RunArgs};
+use crate::commands::check::limits_text;
+use crate::commands::judged::located;
 use crate::exit::{Code, Failure, Result};
 use crate::files;
-use dyno_model::origin::Text;
 use dyno_model::{Against, Precision, Request, Search};
 use dyno_plan::Catalog;
-use dyno_store::DEFAULT_RUNS_DIR;
 use std::path::Path;
 
 /// Where a run takes place unless somebody says otherwise.
@@ -40,11 +40,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
         });
     }
     if let (Some(raise), Some(limits)) = (args.search, &args.until) {
-        let path = limits.display().to_string();
-        let text = std::fs::read_to_string(limits).map_err(|e| {
-            Failure::message(Code::Error, format!("cannot read the limits {path}: {e}"))
-        })?;
-        let until = Text { path, text };
+        let until = limits_text(limits)?;
         request.search = Some(Search { raise, until });
         // Of a run that is repeated: a search adds trials by its own rule.
         request.precision = None;
@@ -76,19 +72,16 @@ fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
 
 /// The request of a stored run with its own texts; those of this Dyno only for what is asked for beyond.
 fn like(args: &RunArgs, run: &Path) -> Result<(Catalog, Request)> {
-    let directory =
-        dyno_store::locate(run, Path::new(DEFAULT_RUNS_DIR)).map_err(Failure::with(Code::Store))?;
+    let directory = located(run)?;
     let manifest = dyno_store::read_manifest(&directory).map_err(Failure::with(Code::Store))?;
     let Some(origin) = manifest.origin else {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} was measured by an older Dyno, which did not store the texts of suite, stacks \
+        return Err(failure!(
+            Usage,
+            "{} was measured by an older Dyno, which did not store the texts of suite, stacks \
                  and testbed, so --like cannot repeat it; name the suite instead (the run was \
                  started with `{}`)",
-                directory.display(),
-                manifest.command.join(" ")
-            ),
+            directory.display(),
+            manifest.command.join(" ")
         ));
     };
     let mut catalog = Catalog::of_origin(&origin);
@@ -134,9 +127,9 @@ fn against(text: &str) -> Result<Against> {
         });
     }
     build(Path::new(text)).map_err(|what| {
-        Failure::message(
-            Code::Usage,
-            format!("--against {text}: {what}; name the `dyno` program of another build"),
+        failure!(
+            Usage,
+            "--against {text}: {what}; name the `dyno` program of another build"
         )
     })
 }
@@ -167,11 +160,9 @@ pub(super) fn same_build(stored: &Against, advice: &str) -> Result<()> {
         Ok(_) => "this machine has something else there".to_owned(),
         Err(what) => what,
     };
-    Err(Failure::message(
-        Code::Usage,
-        format!(
-            "the base of the run is {version} at {}, but {found}; {advice}",
-            program.display()
-        ),
+    Err(failure!(
+        Usage,
+        "the base of the run is {version} at {}, but {found}; {advice}",
+        program.display()
     ))
 }

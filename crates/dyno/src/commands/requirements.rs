@@ -1,7 +1,6 @@
 //! The requirements of a study, judged for its own table.
 
-use crate::commands::check::refused;
-use crate::exit::Result;
+use crate::exit::{self, Result};
 use dyno_judge::{CheckOptions, Limits};
 use dyno_model::record::Run;
 use dyno_report::Summary;
@@ -20,7 +19,7 @@ pub(crate) fn has(table: &str) -> bool {
 /// Adds them to the summary of `run`.
 pub(crate) fn judge(run: &Run, summary: &mut Summary) -> Result<()> {
     if let Some((name, text)) = limits_of(&summary.run.table) {
-        let limits = Limits::parse(name, text).map_err(refused)?;
+        let limits = Limits::parse(name, text).map_err(exit::of_plan)?;
         summary.requirements = dyno_judge::requirements(run, &limits, &CheckOptions::default());
     }
     Ok(())

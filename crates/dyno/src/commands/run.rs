@@ -12,7 +12,7 @@ use crate::commands::judged::{UNDECIDED, more_trials};
 use crate::commands::new_run::{Planned, create, seed};
 use crate::commands::request::{request, same_build, testbed_of};
 use crate::commands::search::{self, Climb};
-use crate::commands::show::{print, render_options};
+use crate::commands::show::print;
 use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
 use crate::files;
@@ -20,13 +20,13 @@ use crate::host::{bare_machine, host_facts};
 use crate::interrupt::on_interrupt;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::terminal::render_options;
 #[cfg(feature = "live")]
 use crate::view::{self, Live};
 use dyno_judge::{CompareOptions, Status};
 use dyno_model::Request;
 use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
-use dyno_report::Format;
 use dyno_runner::{AgentCommand, Ending, RunOptions};
 use dyno_store::RunWriter;
 use std::path::Path;
@@ -231,17 +231,12 @@ fn finish(
 /// What `--against` was for; for people only, since programs ask `dyno compare`. With the command that would decide what is
 /// undecided.
 fn compare(run: &Run, format: FormatArg, directory: &Path) -> Result<Option<String>> {
-    let format = match format {
-        FormatArg::Table => Format::Table,
-        FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json | FormatArg::Csv => return Ok(None),
-    };
-    if run.manifest.plan.against.is_none() {
+    if matches!(format, FormatArg::Json | FormatArg::Csv) || run.manifest.plan.against.is_none() {
         return Ok(None);
     }
     let comparison = dyno_judge::compare_within(run, &CompareOptions::default());
-    terminal::print("\n")?;
-    terminal::print(&comparison.render(format, &render_options()))?;
+    let text = comparison.render(format.into(), &render_options());
+    terminal::print(&format!("\n{text}"))?;
     Ok(match comparison.status() {
         Status::Undecided => {
             more_trials(directory, &run.manifest, UNDECIDED, &comparison.further())

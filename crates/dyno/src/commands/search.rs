@@ -1,15 +1,13 @@
 //! `dyno run --search`: what guides the runner, and what is printed of it.
 
 use crate::cli::FormatArg;
-use crate::commands::check::refused;
-use crate::commands::show::render_options;
-use crate::exit::{Code, Failure, Result};
+use crate::exit::{self, Code, Failure, Result};
 use crate::terminal;
+use crate::terminal::render_options;
 use dyno_judge::{Capacities, CapacitySearch, End};
 use dyno_model::event::RunEvent;
 use dyno_model::record::Run;
 use dyno_model::{RunManifest, TrialId, TrialRecord};
-use dyno_report::Format;
 use dyno_runner::Guide;
 use std::time::Duration;
 
@@ -19,7 +17,7 @@ pub(crate) struct Climb(CapacitySearch);
 impl Climb {
     /// `None` where the run is no search.
     pub(crate) fn new(manifest: &RunManifest) -> Result<Option<Climb>> {
-        let search = CapacitySearch::new(manifest).map_err(refused)?;
+        let search = CapacitySearch::new(manifest).map_err(exit::of_plan)?;
         if let Some(reason) = search.as_ref().and_then(CapacitySearch::unfit) {
             return Err(Failure::message(Code::Usage, reason));
         }
@@ -47,18 +45,16 @@ impl Guide for Climb {
 
 /// The capacities of a run, where it was a search.
 pub(crate) fn of(run: &Run) -> Result<Option<Capacities>> {
-    dyno_judge::capacities(run).map_err(refused)
+    dyno_judge::capacities(run).map_err(exit::of_plan)
 }
 
 /// Prints the capacities below a table; for people only, since programs ask `dyno check RUN`.
 pub(crate) fn print(capacities: &Capacities, format: FormatArg) -> Result<()> {
-    let format = match format {
-        FormatArg::Table => Format::Table,
-        FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json | FormatArg::Csv => return Ok(()),
-    };
-    terminal::print("\n")?;
-    terminal::print(&capacities.render(format, &render_options()))
+    if matches!(format, FormatArg::Json | FormatArg::Csv) {
+        return Ok(());
+    }
+    let text = capacities.render(format.into(), &render_options());
+    terminal::print(&format!("\n{text}"))
 }
 
 /// What a command ends with that shows them; `None` where every stack has its capacity.

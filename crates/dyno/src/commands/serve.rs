@@ -2,10 +2,9 @@
 
 use crate::cli::ServeArgs;
 use crate::exit::{Code, Failure, Result};
+use crate::interrupt::on_each_signal;
 use crate::terminal;
-use dyno_serve::{Options, ServeError, Server, Stopper};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use dyno_serve::{Options, ServeError, Server};
 
 /// Serves a folder of runs until it is ended, which is no failure.
 pub(crate) fn serve(args: &ServeArgs) -> Result {
@@ -16,7 +15,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result {
         network: args.network,
     };
     let server = Server::bind(&options).map_err(|e| Failure::with(code(&e))(e))?;
-    end_on_signals(server.stopper())?;
+    let stopper = server.stopper();
+    on_each_signal(move || stopper.stop())?;
     let address = server.address();
     if !address.ip().to_canonical().is_loopback() {
         terminal::say(format!(
@@ -38,15 +38,4 @@ fn code(error: &ServeError) -> Code {
         ServeError::NotLoopback { .. } => Code::Usage,
         ServeError::Listen { .. } | ServeError::Start(_) => Code::Error,
     }
-}
-
-fn end_on_signals(stopper: Stopper) -> Result<()> {
-    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);
-    let mut signals = signals.map_err(Failure::with(Code::Error))?;
-    std::thread::spawn(move || {
-        for _ in signals.forever() {
-            stopper.stop();
-        }
-    });
-    Ok(())
 }

@@ -13,7 +13,6 @@ use dyno_model::plan::STACKS;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions, clean};
 use dyno_store::Shown;
-use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -31,8 +30,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
         Some(format) => Some((format, format.target(args.out.as_deref())?)),
         None => None,
     };
-    let directory = dyno_store::locate(&args.run, Path::new(dyno_store::DEFAULT_RUNS_DIR))
-        .map_err(Failure::with(Code::Store))?;
+    let directory = judged::located(&args.run)?;
     let whole = match folder {
         Some((format, target)) => {
             let (run, mut whole) =
@@ -45,25 +43,18 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
             whole
         }
         None => {
-            let out = args.out.as_deref().filter(|path| *path != Path::new("-"));
-            let mut options = match out {
-                Some(_) => options_of(None, |name| std::env::var_os(name)),
-                None => render_options(),
+            let out = args.out.as_deref();
+            let mut options = match output::named(out) {
+                Some(_) => terminal::file_options(),
+                None => terminal::render_options(),
             };
             asked(args, &mut options);
             let (text, whole) = text(&directory, args.format, &options)?;
-            match out {
-                Some(path) => output::write_file(path, text.as_bytes())?,
-                None => terminal::print(&text)?,
-            }
+            output::put(out, &text)?;
             whole
         }
     };
-    Ok(match whole {
-        true => Code::Success,
-        false => Code::Store,
-    }
-    .into())
+    Ok(judged::completeness(whole).into())
 }
 
 /// A run in a format that is one text, and whether all of the run could be read. The text of a large run is kept beside
@@ -178,12 +169,10 @@ fn show_output(args: &ShowArgs) -> Result {
         ShowFormat::Json => Format::Json,
         ShowFormat::Csv => Format::Csv,
         _ => {
-            return Err(Failure::message(
-                Code::Usage,
-                format!(
-                    "{} is the output of another tool, which Dyno cannot export: --format takes table, markdown, json or csv here",
-                    args.run.display()
-                ),
+            return Err(failure!(
+                Usage,
+                "{} is the output of another tool, which Dyno cannot export: --format takes table, markdown, json or csv here",
+                args.run.display()
             ));
         }
     };
@@ -193,23 +182,20 @@ fn show_output(args: &ShowArgs) -> Result {
         ("--notes", args.notes.is_some()),
     ];
     if let Some((flag, _)) = of_runs.iter().find(|(_, given)| *given) {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "{} is the output of another tool, and {flag} applies only to runs: leave {flag} out",
-                args.run.display()
-            ),
+        return Err(failure!(
+            Usage,
+            "{} is the output of another tool, and {flag} applies only to runs: leave {flag} out",
+            args.run.display()
         ));
     }
     let statements = imported::read(&args.run, args.output.tool)?;
     let sheet = ImportSheet::new(&statements);
-    match args.out.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => {
-            let text = sheet.render(format, &RenderOptions::default());
-            output::write_file(path, text.as_bytes())?;
-        }
-        None => terminal::print(&sheet.render(format, &render_options()))?,
-    }
+    let out = args.out.as_deref();
+    let options = match output::named(out) {
+        Some(_) => RenderOptions::default(),
+        None => terminal::render_options(),
+    };
+    output::put(out, &sheet.render(format, &options))?;
     Ok(Code::Success.into())
 }
 
@@ -236,16 +222,11 @@ pub(crate) fn print(run: &Run, format: FormatArg, directory: &Path) -> Result<()
     if format == FormatArg::Json {
         summary.capacity = search::of(run)?.map(|found| found.document());
     }
-    let format = match format {
-        FormatArg::Table => Format::Table,
-        FormatArg::Markdown => Format::Markdown,
-        FormatArg::Json => Format::Json,
-        FormatArg::Csv => Format::Csv,
-    };
+    let format = format.into();
     if matches!(format, Format::Json | Format::Markdown) {
         summary.answers = dyno_page::answers(&summary, &run.manifest);
     }
-    let mut options = render_options();
+    let mut options = terminal::render_options();
     if format == Format::Markdown {
         // GitHub's tables have no width to keep.
         options.columns = Columns::All;
@@ -259,9 +240,7 @@ pub(crate) fn print(run: &Run, format: FormatArg, directory: &Path) -> Result<()
 /// A last line below the table of stacks, if figures are withheld that more trials would give.
 fn withheld(run: &Run, summary: &Summary, format: Format, directory: &Path) -> String {
     let lacking = summary.withheld();
-    if format != Format::Table
-        || summary.run.table != STACKS
-        || lacking.iter().all(Option::is_none)
+    if format != Format::Table || summary.run.table != STACKS || lacking.iter().all(Option::is_none)
     {
         return String::new();
     }
@@ -282,114 +261,5 @@ fn answers(run: &Run, summary: &Summary, format: Format, options: &RenderOptions
     match lines.is_empty() {
         true => lines,
         false => format!("{lines}\n"),
-    }
-}
-
-/// How text for people is laid out on this standard output.
-pub(crate) fn render_options() -> RenderOptions {
-    let terminal = terminal::has_stdout().then(terminal::width);
-    options_of(terminal, |name| std::env::var_os(name))
-}
-
-/// `terminal`: `None` where the output is none, else its width as far as that is known; where it is not, `COLUMNS` (POSIX.1-2024,
-/// XBD 8.3) has it. Colours are left out for `NO_COLOR` (no-color.org), `CLICOLOR=0` (bixense.com/clicolors), and together with bars for a
-/// terminal that is `dumb`.
-fn options_of(
-    terminal: Option<Option<usize>>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> RenderOptions {
-    let columns = variable("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
-    let columns = columns.filter(|columns| *columns > 0);
-    let Some(width) = terminal else {
-        return RenderOptions {
-            width: columns,
-            columns: Columns::Brief,
-            ..RenderOptions::default()
-        };
-    };
-    let dumb = is_dumb(&variable);
-    RenderOptions {
-        width: width.or(columns),
-        color: !dumb && !refuses_colors(&variable),
-        sparklines: !dumb,
-        columns: Columns::Brief,
-        notes: Notes::Short,
-    }
-}
-
-fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable("TERM").is_some_and(|v| v == "dumb")
-}
-
-fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable("NO_COLOR").is_some_and(|v| !v.is_empty())
-        || variable("CLICOLOR").is_some_and(|v| v == "0")
-}
-
-/// Whether the stream is a terminal that takes colours.
-pub(crate) fn wants_colors(of_stderr: bool) -> bool {
-    let variable = |name: &str| std::env::var_os(name);
-    let terminal = match of_stderr {
-        true => terminal::has_stderr(),
-        false => terminal::has_stdout(),
-    };
-    terminal && !is_dumb(variable) && !refuses_colors(variable)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(terminal: Option<Option<usize>>, set: &[(&str, &str)]) -> RenderOptions {
-        options_of(terminal, |name| {
-            let found = set.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| OsString::from(value))
-        })
-    }
-
-    #[test]
-    fn what_is_no_terminal_gets_plain_text_and_a_brief_table() {
-        let brief = |width| RenderOptions {
-            width,
-            columns: Columns::Brief,
-            ..RenderOptions::default()
-        };
-        let plain = options(None, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
-        assert_eq!(plain, brief(None));
-        for (columns, width) in [("90", Some(90)), ("0", None), ("", None), ("-1", None)] {
-            assert_eq!(options(None, &[("COLUMNS", columns)]), brief(width));
-        }
-        // A terminal knows its width better.
-        let wide = options(Some(Some(100)), &[("COLUMNS", "90")]);
-        assert_eq!(wide.width, Some(100));
-        assert_eq!(options(Some(None), &[("COLUMNS", "90")]).width, Some(90));
-    }
-
-    #[test]
-    fn a_terminal_gets_colours_bars_and_its_width() {
-        let full = RenderOptions {
-            width: Some(100),
-            color: true,
-            sparklines: true,
-            columns: Columns::Brief,
-            notes: Notes::Short,
-        };
-        assert_eq!(options(Some(Some(100)), &[]), full);
-        // An empty NO_COLOR asks for nothing.
-        let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
-        assert_eq!(options(Some(Some(100)), &set), full);
-    }
-
-    #[test]
-    fn colours_can_be_refused_and_a_dumb_terminal_has_neither_colours_nor_bars() {
-        for set in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
-            let shown = options(Some(Some(80)), &[set]);
-            assert_eq!((shown.color, shown.sparklines), (false, true), "{set:?}");
-        }
-        let dumb = options(Some(None), &[("TERM", "dumb")]);
-        assert_eq!(
-            (dumb.width, dumb.color, dumb.sparklines),
-            (None, false, false)
-        );
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::{FailOn, TrendArgs};
 use crate::commands::judged::{conclude, directories, read_directory};
-use crate::commands::show::render_options;
 use crate::exit::{Code, Result};
 use crate::terminal;
+use crate::terminal::render_options;
 use dyno_judge::{History, Measure, TrendOptions};
 
 /// Reads the runs one after the other and prints where their series changed.

@@ -1,13 +1,14 @@
 //! Whether a stored run may have this machine do what it names: its texts and its plan are a stranger's until somebody says
 //! otherwise. What stands in a suite, stack or testbed of this Dyno or of the user's own folders needs no question.
 
-use crate::cli::{FileArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::exit::{Code, Failure, Result};
-use crate::progress::counted;
+use crate::files::FileArgs;
 use crate::terminal::{self, Answer};
 use dyno_model::adapter::{AdapterDescription, Options};
 use dyno_model::daemon::{Daemon, Ready, StopSignal};
 use dyno_model::plan::{Host, Reach};
+use dyno_model::unit::counted;
 use dyno_model::{Against, Plan, Stack, Testbed};
 use dyno_plan::Catalog;
 use std::net::IpAddr;
@@ -237,12 +238,10 @@ pub(super) fn permit(
         }
     }
     if !terminal::can_ask() {
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "nothing was run, because Dyno needs a terminal to ask you; if you trust the author of the run: {}",
-                trusting()
-            ),
+        return Err(failure!(
+            Usage,
+            "nothing was run, because Dyno needs a terminal to ask you; if you trust the author of the run: {}",
+            trusting()
         ));
     }
     match terminal::ask("Do you trust its author?", interrupt) {

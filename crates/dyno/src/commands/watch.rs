@@ -1,15 +1,16 @@
 //! `dyno watch`
 
 use crate::cli::WatchArgs;
+use crate::commands::judged::located;
 use crate::commands::search::Climb;
 use crate::exit::{Code, Failure, Result};
+use crate::interrupt::on_each_signal;
 use crate::terminal;
-use crate::view::{Key, Phase, Screen, Seen, View, check_terminal, end_on_signals};
+use crate::view::{Key, Phase, Screen, Seen, View, check_terminal, leave_at_once};
 use dyno_model::RunManifest;
 use dyno_model::event::RunEvent;
 use dyno_runner::Follow;
-use dyno_store::{DEFAULT_RUNS_DIR, RunFollower};
-use std::path::Path;
+use dyno_store::RunFollower;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// From one look at the directory to the next.
@@ -20,8 +21,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result {
     check_terminal(
         "dyno watch needs a terminal; print the trials so far with `dyno show` instead",
     )?;
-    let directory = dyno_store::locate(&args.run, Path::new(DEFAULT_RUNS_DIR))
-        .map_err(Failure::with(Code::Store))?;
+    let directory = located(&args.run)?;
     let mut follower = RunFollower::open(&directory).map_err(Failure::with(Code::Store))?;
     let manifest = follower.manifest().clone();
     let view = follow(&mut follower, &manifest)?;
@@ -50,7 +50,8 @@ fn follow(follower: &mut RunFollower, manifest: &RunManifest) -> Result<View> {
         })
     };
     let mut trials = begin()?;
-    end_on_signals()?;
+    // There is nothing else to bring to an end.
+    on_each_signal(|| leave_at_once())?;
     let mut screen = Screen::enter()?;
     let mut changed = true;
     loop {

@@ -60,9 +60,9 @@ impl Screen {
     /// When it has no keys or cannot be drawn on.
     pub(crate) fn enter() -> Result<Screen> {
         let unusable = |e: std::io::Error| {
-            Failure::message(
-                Code::Usage,
-                format!("cannot use this terminal for a live view: {e}; leave --live out"),
+            failure!(
+                Usage,
+                "cannot use this terminal for a live view: {e}; leave --live out"
             )
         };
         restore_after_a_panic();
@@ -136,24 +136,6 @@ fn restore() {
 pub(crate) fn leave_at_once() -> ! {
     restore();
     std::process::exit(i32::from(Code::Interrupted as u8))
-}
-
-/// From now on SIGINT, SIGTERM and SIGHUP end the program once the terminal is as it was; for commands
-/// that have nothing else to bring to an end.
-///
-/// # Errors
-///
-/// When the signals cannot be watched.
-pub(crate) fn end_on_signals() -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]);
-    let mut signals = signals.map_err(Failure::with(Code::Error))?;
-    std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            leave_at_once();
-        }
-    });
-    Ok(())
 }
 
 fn restore_after_a_panic() {

@@ -30,25 +30,14 @@ pub(crate) fn study(trials: u32) -> Outcome {
     let place = Place::new("clocks-guest")?;
     place.file("suites/apart.toml", SUITE)?;
     let kinds = LIES.len() as u32;
-    let each = (trials.div_ceil(TURNS) * kinds).to_string();
+    let each = trials.div_ceil(TURNS) * kinds;
     let lies: Vec<&str> = LIES.iter().map(|(lie, _)| *lie).collect();
     let lies = lies.join(";");
     let (mut all, mut failed) = (Vec::new(), Failed::default());
     for boot in 0..TURNS {
         let name = format!("boot{boot}");
-        let arguments = [
-            "run",
-            "apart",
-            "--testbed",
-            "vm",
-            "--trials",
-            &each,
-            "--repeats",
-            "0",
-            "--quiet",
-            "--out",
-            &name,
-        ];
+        let arguments =
+            format!("run apart --testbed vm --trials {each} --repeats 0 --quiet --out {name}");
         // A guest that is emulated on a busy machine may miss a deadline.
         place.started(&arguments, &[("DYNO_CLOCK_LIE", &lies)], &[0, 4])?;
         let found = records(&place, &name, &mut failed, Trial::of)?;

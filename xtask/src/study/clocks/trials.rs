@@ -1,7 +1,7 @@
 //! Trials under clocks that lie: what was injected, and what their records say of it.
 
-use crate::Outcome;
 use crate::study::bench::{Place, list};
+use crate::{Outcome, files};
 use serde_json::Value;
 
 /// What is injected, and what it is.
@@ -74,14 +74,9 @@ pub(super) fn records<T>(
     failed: &mut Failed,
     of: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, String> {
-    let directory = place.dir.join(run).join("trials");
-    let files = std::fs::read_dir(&directory)
-        .map_err(|e| format!("cannot read {}: {e}", directory.display()))?;
     let mut trials = Vec::new();
-    for file in files {
-        let path = file.map_err(|e| e.to_string())?.path();
-        let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-        let trial: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    for path in files::list(&place.dir.join(run).join("trials"))? {
+        let trial = files::json(&path)?;
         failed.of += 1;
         if trial["outcome"] == "failed" {
             failed.trials += 1;

@@ -1,9 +1,21 @@
 //! The doctor's findings and facts as text.
 
-use super::Report;
-use dyno_doctor::{Facts, Finding, Fix, Severity, list};
+use dyno_doctor::{Facts, Finding, Fix, Severity, Verdict, list};
 use dyno_measure::probe::ping_pong::{Between, PingPong};
+use serde::Serialize;
 use std::fmt::Write;
+
+/// What `--json` prints; docs/reference/host-noise.md describes it.
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// Within a format, fields may be added; none is renamed, removed or given another meaning.
+    pub(super) format: u32,
+    pub(super) verdict: Verdict,
+    /// What hurts most first.
+    pub(super) findings: Vec<Finding>,
+    #[serde(flatten)]
+    pub(super) facts: Facts,
+}
 
 pub(super) fn render(report: &Report) -> String {
     let f = &report.facts;

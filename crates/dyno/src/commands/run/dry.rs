@@ -2,9 +2,10 @@
 
 use crate::exit::{Code, Failure, Result};
 use crate::host::{fifo_refused, lock_refused};
-use crate::progress::{counted, minutes};
+use crate::progress::minutes;
 use dyno_measure::Tracepoints;
 use dyno_model::plan::{Reach, Refusal, Scheduling};
+use dyno_model::unit::counted;
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_report::{LEAST_TRIALS, clean};
 
@@ -28,14 +29,12 @@ pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
     };
     if fit < least_trials {
         let least = Nanos(round.0.saturating_mul(least_trials));
-        return Err(Failure::message(
-            Code::Usage,
-            format!(
-                "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
+        return Err(failure!(
+            Usage,
+            "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
                  ask for {} or more, or for less to measure (--stack, --experiment, --set window='300 ms')",
-                minutes(round.into()),
-                minutes(least.into())
-            ),
+            minutes(round.into()),
+            minutes(least.into())
         ));
     }
     Ok(u32::try_from(fit)

@@ -1,21 +1,23 @@
 //! `dyno run --resume`: the rest of a run that is stored in part.
 
 use super::dry;
-use crate::cli::{FileArgs, RunArgs};
+use crate::cli::RunArgs;
+use crate::commands::judged::located;
 use crate::commands::new_run::unix_ms;
 use crate::commands::request::same_build;
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
-use crate::files;
-use crate::progress::{Progress, counted, minutes};
+use crate::files::{self, FileArgs};
+use crate::progress::{Progress, minutes};
 use crate::terminal;
 use dyno_measure::host;
 use dyno_model::plan::More;
 use dyno_model::record::{Environment, Run};
+use dyno_model::unit::counted;
 use dyno_model::{Experiment, Nanos, Plan};
 use dyno_runner::AgentCommand;
-use dyno_store::{DEFAULT_RUNS_DIR, Redo, RunWriter};
-use std::path::{Path, PathBuf};
+use dyno_store::{Redo, RunWriter};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Opens the run directory to go on with, with what it holds; says how far that goes.
@@ -94,22 +96,16 @@ pub(super) fn describe(args: &RunArgs, directory: &Path, agent: &AgentCommand) -
     terminal::print(&format!("{}\n{plan}", stored_already(&run)))
 }
 
-fn located(directory: &Path) -> Result<PathBuf> {
-    dyno_store::locate(directory, Path::new(DEFAULT_RUNS_DIR)).map_err(Failure::with(Code::Store))
-}
-
 /// A stored plan did not pass the reader of testbeds, and names and addresses of hosts become paths and words of commands.
 fn sound(plan: &Plan, directory: &Path) -> Result<()> {
     match dyno_plan::impossible(&plan.testbed) {
         None => Ok(()),
-        Some(host) => Err(Failure::message(
-            Code::Store,
-            format!(
-                "the plan in {} has the host {:?} at {:?}, which no testbed can have, so somebody has changed the plan; nothing was run",
-                directory.display(),
-                host.name,
-                host.address
-            ),
+        Some(host) => Err(failure!(
+            Store,
+            "the plan in {} has the host {:?} at {:?}, which no testbed can have, so somebody has changed the plan; nothing was run",
+            directory.display(),
+            host.name,
+            host.address
         )),
     }
 }
@@ -134,15 +130,13 @@ fn here_as_before(directory: &Path, run: &Run) -> Result<()> {
     if hosts.is_empty() || hosts.contains(&&*own) {
         return same_timer_slack(directory, &run.manifest.environment);
     }
-    Err(Failure::message(
-        Code::Usage,
-        format!(
-            "the run in {} was measured on {}, and this is {own}: a run belongs to one machine; \
+    Err(failure!(
+        Usage,
+        "the run in {} was measured on {}, and this is {own}: a run belongs to one machine; \
              measure a run here with `dyno run` and compare the two with `dyno compare`, or divide \
              a run with --shard and merge its parts",
-            directory.display(),
-            hosts[0]
-        ),
+        directory.display(),
+        hosts[0]
     ))
 }
 
