@@ -92,7 +92,9 @@ impl Capacities {
     /// What a reader must know of one result beyond its row.
     fn note(&self, c: &Capacity) -> Option<String> {
         let label = format!("{} on {}", c.experiment.name, c.experiment.stack);
-        let first = c.curve.first();
+        // The last word on a value is its confirmation.
+        let is_first = |t: &&Tested| c.curve.first().is_some_and(|first| first.value == t.value);
+        let first = c.curve.iter().rfind(is_first);
         match c.end {
             End::Found => c.broken.as_ref().filter(|_| !c.is_cap_confirmed).map(|t| {
                 let value = self.raise.text(t.value);

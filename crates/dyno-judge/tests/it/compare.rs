@@ -554,7 +554,7 @@ fn a_floor_over_a_link_is_no_control() {
     let new = run(1, 24_000.0, 9_900.0, 50);
     let c = compare(&base, &new, &how());
     assert_eq!(c.moved, None);
-    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Slower);
+    assert_eq!(finding(cell(&c, "tcp"), P50), Finding::Higher);
     assert_eq!(c.status(), Status::Fail);
     assert!(
         c.notes[0].contains("no floor in shared memory was measured in both runs"),

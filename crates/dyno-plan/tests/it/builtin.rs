@@ -1,6 +1,7 @@
 //! The suites, stacks and testbeds that come with Dyno.
 
 use crate::common::{adapters, facts, request};
+use dyno_model::machine::SHARING;
 use dyno_model::plan::{Extent, Reach};
 use dyno_model::probe::GROUND;
 use dyno_model::{OptionKind, Placement, Plan, Wait, WorkloadKind};
@@ -69,8 +70,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
         let stacks = catalog.stacks().into_iter();
         for stack in stacks.filter(|s| all && s.name != GROUND) {
             let read = catalog.read_stack(&stack.name, &adapters()).unwrap();
-            // What is made of the others is asked for by name.
-            if read.chain.is_some() {
+            // What is made of the others, and a floor over a link, is asked for by name.
+            if read.chain.is_some() || read.floor && read.adapter != SHARING {
                 assert!(plan.experiments.iter().all(|e| e.stack != stack.name));
                 continue;
             }

@@ -138,7 +138,7 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
     for (testbed, floor) in [("vm", "floor-spin"), ("netns-1gbe", "floor-udp")] {
         let mut request = request("mine");
         request.testbed = testbed.into();
-        let plan = plan(&polls, &request, &with_shared_memory(), &facts()).unwrap();
+        let plan = dyno_plan::plan(&polls, &request, &with_shared_memory(), &facts()).unwrap();
         assert_eq!(floor_across(&plan), floor);
     }
 
