@@ -2,7 +2,6 @@
 
 use crate::common::{Builder, cameras, summary};
 use dyno_model::factor::Arrivals;
-use dyno_model::plan::TableKind;
 use dyno_model::record::Run;
 use dyno_model::{Metric, Pacing, RateHz, Workload};
 use dyno_report::{Format, LoadOutcome, RenderOptions, render};
@@ -85,7 +84,7 @@ fn rows_of_different_machines_are_told_apart_and_not_ordered_by_speed() {
 
 /// Streams of 1 kHz, each with the p50 of service, lateness and send call in microseconds, and how its sender waits.
 fn late(rows: &[(&str, f64, f64, f64, Pacing)]) -> Run {
-    let mut b = Builder::new("late", "Late", TableKind::Stacks);
+    let mut b = Builder::new("late", "Late", "stacks");
     for (stack, service, late, send, pacer) in rows {
         let id = b.experiment(stack, |e| {
             e.workload = Workload::Stream {
