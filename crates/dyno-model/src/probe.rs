@@ -1,7 +1,6 @@
 //! What a probe measures: the ground that stacks stand on. A probe has no channel and no stack; each kind has its
 //! own few options, declared here once for whoever plans, runs and shows them.
 
-use crate::factor::kebab_text;
 use crate::unit::{Nanos, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,7 +22,7 @@ macro_rules! choice {
             $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
         }
 
-        kebab_text!($name, $what, { $($variant => $text),+ });
+        crate::factor::kebab_text!($name, $what, { $($variant => $text),+ });
     };
 }
 
