@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub const STACKS: &str = "stacks";
 
 /// The built-in studies, whose tables `dyno show` prints in its place: files of `studies/` without their ending.
-pub const STUDIES: [&str; 6] = ["iceperf", "l4re", "rwth", "s-core", "signals", "sodev"];
+pub const STUDIES: [&str; 6] = ["iceperf", "rwth", "l4re", "s-core", "signals", "sodev"];
 
 /// What the runs of `dyno run --against` compare with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

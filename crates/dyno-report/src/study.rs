@@ -36,7 +36,7 @@ macro_rules! built_in {
 
 /// The studies that are built in: the word of each, its file and its text.
 const BUILT_IN: [(&str, &str, &str); STUDIES.len()] =
-    built_in!["iceperf", "l4re", "rwth", "s-core", "signals", "sodev"];
+    built_in!["iceperf", "rwth", "l4re", "s-core", "signals", "sodev"];
 
 /// The built-in studies by their words.
 pub(crate) fn built_in() -> &'static BTreeMap<&'static str, Study> {

@@ -2,7 +2,6 @@
 
 use crate::common::{Builder, cameras, summary};
 use dyno_model::factor::Arrivals;
-
 use dyno_model::record::Run;
 use dyno_model::{Metric, Pacing, RateHz, Workload};
 use dyno_report::{Format, LoadOutcome, RenderOptions, render};
