@@ -239,8 +239,11 @@ const OWN: [(&str, Own); 45] = [
     ("id", |_, e| count(e.experiment.id.0)),
 ];
 
+/// A value of the run.
+type OfRun = fn(&RunSummary) -> Option<Value>;
+
 /// What is known of the run, whatever the experiment.
-const OF_RUN: [(&str, fn(&RunSummary) -> Option<Value>); 3] = [
+const OF_RUN: [(&str, OfRun); 3] = [
     ("cpu_model", |run| text(&run.environment.cpu_model)),
     ("clock", |run| text(&run.environment.clock.source)),
     // The counter of Arm's timer counts no cycles.

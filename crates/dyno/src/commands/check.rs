@@ -6,7 +6,6 @@ use crate::commands::judged::{
     UNDECIDED, conclude, directories, more_trials, read, read_directory,
 };
 use crate::commands::search;
-use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
 use crate::terminal;
 use crate::terminal::render_options;

@@ -3,11 +3,12 @@
 
 use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
-use crate::progress::{counted, minutes};
+use crate::progress::minutes;
 use crate::terminal;
 use dyno_model::Nanos;
 use dyno_model::plan::More;
 use dyno_model::record::{Run, RunManifest};
+use dyno_model::unit::counted;
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! `dyno run --dry-run`: the plan for people.
 
-use crate::exit::{Code, Failure, Result};
+use crate::exit::Result;
 use crate::host::{fifo_refused, lock_refused};
 use crate::progress::minutes;
 use dyno_measure::Tracepoints;
