@@ -6,7 +6,6 @@ use crate::question::{Question, questions};
 use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;
-use dyno_model::plan::STACKS;
 use dyno_model::record::RunManifest;
 use dyno_report::{
     AnswerSummary, AnswersSummary, ExperimentSummary, Summary, clean, more_answers, outage_relapse,
@@ -66,7 +65,7 @@ fn asked<'a>(
     manifest: &RunManifest,
 ) -> Option<(Vec<Question<'a>>, Vec<Ranked<'a>>)> {
     let plan = &manifest.plan;
-    let is_told_elsewhere = plan.search.is_some() || plan.table != STACKS;
+    let is_told_elsewhere = plan.search.is_some() || !summary.run.is_of_stacks();
     if is_told_elsewhere || summary.experiments.len() > EXPERIMENTS {
         return None;
     }

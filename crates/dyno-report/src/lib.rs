@@ -95,6 +95,7 @@ pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
 pub use when::utc;
 
+use dyno_model::plan::STACKS;
 use study::Study;
 use view::Kind;
 
@@ -135,7 +136,12 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
         },
         None => match study::built_in().get(summary.run.table.as_str()) {
             Some(study) => of_study(study),
-            None => stacks(&|_| true),
+            None if summary.run.table == STACKS => stacks(&|_| true),
+            None => format!(
+                "This version of Dyno does not know the study `{}`, which the run's suite names; the table of stacks follows.\n\n{}",
+                clean(&summary.run.table),
+                stacks(&|_| true)
+            ),
         },
     };
     let answers = summary.answers.as_ref().filter(|_| markdown);

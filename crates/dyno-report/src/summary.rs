@@ -31,7 +31,7 @@ use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, 
 use crate::totals::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
-use dyno_model::plan::{More, Refusal};
+use dyno_model::plan::{More, Refusal, STUDIES};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
@@ -165,6 +165,11 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// Whether the table of stacks shows the run: its suite names no study, or one that this version does not know.
+    pub fn is_of_stacks(&self) -> bool {
+        self.study.is_none() && !STUDIES.contains(&self.table.as_str())
+    }
+
     /// The machine's name, or the names of all, separated by commas.
     pub fn host_names(&self) -> String {
         match self.machines.is_empty() {

@@ -28,6 +28,21 @@ fn shown(summary: &Summary) -> String {
     all.join("\n=====\n")
 }
 
+#[test]
+fn a_study_that_this_version_does_not_know_is_named() {
+    let mut b = Builder::new("later", "of a later version", "no-such-study");
+    b.experiment("tcp", |_| {});
+    let summary = summary(&b.run);
+    assert!(summary.run.is_of_stacks());
+    for format in [Format::Table, Format::Markdown] {
+        let text = render(&summary, format, &RenderOptions::default());
+        assert!(
+            text.contains("does not know the study `no-such-study`"),
+            "{text}"
+        );
+    }
+}
+
 /// Stacks of S-CORE's suite: a local one, a chain of it, and one to another host.
 fn s_core() -> Summary {
     let mut b = Builder::new("s-core", "paths", "s-core");

@@ -9,7 +9,6 @@ use crate::exit::{Code, Failure, Result};
 use crate::output;
 use crate::terminal;
 use dyno_judge::ImportSheet;
-use dyno_model::plan::STACKS;
 use dyno_model::record::Run;
 use dyno_report::{Columns, Format, Notes, RenderOptions, Summary, SummaryOptions, clean};
 use dyno_store::Shown;
@@ -240,7 +239,7 @@ pub(crate) fn print(run: &Run, format: FormatArg, directory: &Path) -> Result<()
 /// A last line below the table of stacks, if figures are withheld that more trials would give.
 fn withheld(run: &Run, summary: &Summary, format: Format, directory: &Path) -> String {
     let lacking = summary.withheld();
-    if format != Format::Table || summary.run.table != STACKS || lacking.iter().all(Option::is_none)
+    if format != Format::Table || !summary.run.is_of_stacks() || lacking.iter().all(Option::is_none)
     {
         return String::new();
     }
