@@ -48,15 +48,15 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
 pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     let outage = e.outage.as_ref()?;
     let all = &outage.relapses;
-    let never = all.iter().filter(|after| **after == Nanos::MAX).count();
-    let (what, n) = match (never, all.iter().max()?) {
-        (0, latest) => {
-            let latest = duration(latest.0 as f64);
-            (format!("is steady only after up to {latest}"), all.len())
-        }
-        (never, _) => ("is not steady when the window ends".to_owned(), never),
-    };
-    Some(format!("{what} in {n} of {} trials", outage.trials))
+    let late: Vec<Nanos> = all.iter().copied().filter(|t| *t < Nanos::MAX).collect();
+    let latest = late.iter().max().map(|latest| {
+        let latest = duration(latest.0 as f64);
+        format!("is steady only after up to {latest} in {}", late.len())
+    });
+    let never = Some(all.len() - late.len()).filter(|n| *n > 0);
+    let never = never.map(|n| format!("is not steady when the window ends in {n}"));
+    let both: Vec<String> = latest.into_iter().chain(never).collect();
+    (!both.is_empty()).then(|| format!("{} of {} trials", both.join(" and "), outage.trials))
 }
 
 /// The median with its interval, and what stands in brackets: the longest, or why there is no median.

@@ -78,7 +78,7 @@ fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     let never = relapse(&[slow, (0.1, seconds(6.5)), (0.1, None)]);
     assert_eq!(
         never.unwrap(),
-        "is not steady when the window ends in 1 of 3 trials"
+        "is steady only after up to 6.50 s in 1 and is not steady when the window ends in 1 of 3 trials"
     );
 }
 
