@@ -37,8 +37,9 @@ static GOALS: [Goal; 3] = [
 /// The shortest window, in milliseconds.
 const LEAST_WINDOW: f64 = 300.0;
 
-/// Round trips of a usual stack in a second, at least.
-const ROUND_TRIPS: f64 = 10_000.0;
+/// What a round trip of a usual stack takes at most, in nanoseconds, and what each byte of the payload adds.
+const ROUND_TRIP_NS: f64 = 100_000.0;
+const PER_BYTE_NS: f64 = 5.0;
 
 /// Answers that do for a first try: stacks that every Linux has.
 const STACKS: &str = "uds-stream,tcp,udp";
@@ -172,7 +173,8 @@ fn suite(stacks: &[String], (payload, rate): Load, goal: &Goal) -> String {
         // A string of JSON is one of TOML.
         named => serde_json::Value::from(named.to_vec()).to_string(),
     };
-    let per_second = rate.map_or(ROUND_TRIPS, RateHz::hz);
+    let round_trip = ROUND_TRIP_NS + PER_BYTE_NS * payload.bytes() as f64;
+    let per_second = rate.map_or(1e9 / round_trip, RateHz::hz);
     let window = 1e3 * goal.samples / f64::from(goal.trials) / per_second;
     let window = (window.max(LEAST_WINDOW) / 100.0).ceil() * 100.0;
     let (title, name, workload) = match rate {
@@ -263,7 +265,8 @@ mod tests {
         assert_eq!(window("64 B at 1 kHz", 0), "window = \"300 ms\"");
         assert_eq!(window("64 B at 10 Hz", 1), "window = \"20000 ms\"");
         assert_eq!(window("64 B at 1 kHz", 2), "window = \"1000 ms\"");
-        assert_eq!(window("1 MiB", 2), "window = \"300 ms\"");
+        assert_eq!(window("64 B", 2), "window = \"300 ms\"");
+        assert_eq!(window("1 MiB", 2), "window = \"5400 ms\"");
     }
 
     #[test]
