@@ -36,7 +36,8 @@ fn figures(e: &ExperimentSummary) -> Option<String> {
 
 /// What a row adds to the list of those whose sender only sleeps, as the plan asks for.
 pub(crate) fn slept(e: &ExperimentSummary) -> Option<String> {
-    (e.experiment.pacer == Pacing::Sleep).then(|| figures(e))?
+    let told = || figures(e).unwrap_or_else(|| "p50 withheld".to_owned());
+    (e.experiment.pacer == Pacing::Sleep).then(told)
 }
 
 /// What a row adds to the list of those of the default pacer whose lateness is at least half of the response time at p50, although

@@ -190,7 +190,11 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn cannot(action: &str, path: &Path, e: &dyn std::fmt::Display) -> Failure {
-    failure!(Error, "cannot {action} {}: {e}", path.display())
+    failure!(
+        Error,
+        "cannot {action} {}: {e}; name another place with -o",
+        path.display()
+    )
 }
 
 fn interrupted(path: &Path) -> Failure {

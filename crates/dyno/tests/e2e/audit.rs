@@ -237,7 +237,7 @@ fn what_cannot_be_read_is_said() {
         "half.toml",
         "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\n",
     );
-    refused("half.toml", 3).says("half.toml:4");
+    refused("half.toml", 3).says("half.toml:3: missing field `rows`");
 }
 
 const BROKERS: &str = r#"

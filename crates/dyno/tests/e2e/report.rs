@@ -188,8 +188,8 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
         .says("-o");
     place
         .run(&["report", "out", "-o", "suites"])
-        .with_code(1)
-        .says("suites");
+        .with_code(2)
+        .says("suites is a directory");
     // A full disk.
     place
         .run(&["report", "out", "-o", "/dev/full"])
