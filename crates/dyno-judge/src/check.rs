@@ -25,6 +25,7 @@ pub use requirements::requirements;
 pub use scorecard::{Candidate, Score, Scorecard};
 
 use crate::cell;
+use crate::reading::added_later;
 use crate::standing::{Found, Standing};
 use dyno_model::Experiment;
 use dyno_model::plan::{Plan, Refusal};
@@ -109,6 +110,8 @@ pub struct CheckReport {
     pub suite: String,
     /// When it started, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
+    /// What to read the verdicts with where trials were added to the run.
+    pub added_later: Option<String>,
     /// The limits file.
     pub limits: String,
     /// Confidence of each interval.
@@ -172,6 +175,7 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
         run: run.manifest.id.clone(),
         suite: plan.suite.clone(),
         started_unix_ms: run.manifest.started_unix_ms,
+        added_later: added_later(&run.manifest),
         limits: limits.name().to_owned(),
         confidence: how.confidence,
         results: selected

@@ -20,6 +20,7 @@ use crate::check::Status;
 use crate::difference::{Aspect, Difference, Differences, Kernel, RunFacts, costs_apart, options};
 use crate::figure::Figure;
 use crate::origin::untold;
+use crate::reading::added_later;
 use control::control;
 use dyno_model::Experiment;
 use dyno_model::plan::{Host, Plan, Reach};
@@ -336,7 +337,10 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         left_out,
         statements: table.statements,
         each: table.each,
-        notes: Vec::new(),
+        notes: [base, new]
+            .into_iter()
+            .filter_map(|run| added_later(&run.manifest))
+            .collect(),
     };
     control(&mut comparison, base, new, &pairs);
     for cell in &mut comparison.cells {

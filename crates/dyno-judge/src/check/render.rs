@@ -68,6 +68,7 @@ impl CheckReport {
             rows: rows.collect(),
             ..Page::default()
         };
+        page.lead.extend(self.added_later.clone());
         let mut unique: Vec<String> = Vec::new();
         for remark in remarks {
             if !unique.contains(&remark) {

@@ -4,6 +4,7 @@ use super::table::Table;
 use super::{CompareOptions, Comparison, LeftOut, Side, describe, side};
 use crate::cell;
 use crate::difference::{Aspect, Differences};
+use crate::reading::added_later;
 use dyno_model::plan::Against;
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
@@ -29,7 +30,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     }
     let mut found = Differences::default();
     let (mut base_name, mut new_name) = (String::new(), String::new());
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = added_later(&run.manifest).into_iter().collect();
     match &plan.against {
         None => notes.push(
             "the run was not measured with --against: name a second run to compare it with".into(),

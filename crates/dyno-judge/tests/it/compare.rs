@@ -2,10 +2,10 @@
 
 use crate::common::{Builder, stream};
 use dyno_judge::{
-    Aspect, CompareOptions, ComparedCell, Comparison, Figure, Finding, Row, Status, compare,
-    compare_within,
+    Aspect, CheckOptions, CompareOptions, ComparedCell, Comparison, Figure, Finding, Limits, Row,
+    Status, check, compare, compare_within,
 };
-use dyno_model::plan::{Against, Refusal};
+use dyno_model::plan::{Against, More, Refusal};
 use dyno_model::record::Run;
 use dyno_model::{Metric, Nanos, OptionValue};
 use dyno_report::{Format, RenderOptions};
@@ -60,6 +60,34 @@ fn two_runs(floor: f64) -> Comparison {
         reason: "not on this machine".into(),
     });
     compare(&base.build(), &new.build(), &how())
+}
+
+#[test]
+fn verdicts_after_trials_were_added_say_so() {
+    let run = |more: Vec<More>| {
+        let mut b = Builder::new(0);
+        b.measured("udp", 13_000.0);
+        b.plan().more = more;
+        b.build()
+    };
+    let once = More {
+        trials: 5,
+        asked_unix_ms: 0,
+    };
+    let (plain, added) = (run(vec![]), run(vec![once, once]));
+    let limits =
+        "[[limit]]\nname = \"fast\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 ms\"\n";
+    let limits = Limits::parse("limits.toml", limits).unwrap();
+    let checked = |run| {
+        let report = check(run, &limits, &CheckOptions::default()).unwrap();
+        report.render(Format::Table, &RenderOptions::default())
+    };
+    let compared = compare(&plain, &added, &how());
+    let text = compared.render(Format::Table, &RenderOptions::default());
+    for text in [text, checked(&added)] {
+        assert!(text.contains("2 times: each addition makes"), "{text}");
+    }
+    assert!(!checked(&plain).contains("each addition"));
 }
 
 #[test]
