@@ -25,7 +25,7 @@ pub use requirements::requirements;
 pub use scorecard::{Candidate, Score, Scorecard};
 
 use crate::cell;
-use crate::reading::added_later;
+use crate::origin::added_later;
 use crate::standing::{Found, Standing};
 use dyno_model::Experiment;
 use dyno_model::plan::{Plan, Refusal};

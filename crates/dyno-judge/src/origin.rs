@@ -2,6 +2,7 @@
 //! them does not tell. What is not told may differ; it is never taken for equal.
 
 use crate::difference::{Aspect, Differences};
+use crate::number::counted;
 use dyno_model::origin::{BASE, Binary, DAEMON, PROGRAM};
 use dyno_model::record::{Environment, RunManifest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,6 +228,19 @@ fn shown(line: Option<&str>) -> String {
         text.push('…');
     }
     text
+}
+
+/// What verdicts on a run have to be read with to which trials were added: each addition was a further look.
+pub(crate) fn added_later(manifest: &RunManifest) -> Option<String> {
+    let additions = manifest.plan.more.len();
+    (additions > 0).then(|| {
+        format!(
+            "trials were added to run {} {}: each addition makes a wrong verdict more likely, which the confidence leaves out; \
+             `--trials` fixes their number beforehand",
+            manifest.id,
+            counted(additions as u64, "time"),
+        )
+    })
 }
 
 #[cfg(test)]

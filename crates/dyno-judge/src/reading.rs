@@ -2,8 +2,7 @@
 
 use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
-use crate::number::counted;
-use dyno_model::record::{Run, RunManifest};
+use dyno_model::record::Run;
 use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
 use dyno_report::{Basis, good_sides};
 
@@ -182,19 +181,6 @@ pub(crate) fn median(mut all: Vec<f64>) -> f64 {
         _ if n == 0 => f64::INFINITY,
         _ => f64::midpoint(all[n / 2 - 1], all[n / 2]),
     }
-}
-
-/// What verdicts on a run have to be read with to which trials were added: each addition was a further look.
-pub(crate) fn added_later(manifest: &RunManifest) -> Option<String> {
-    let additions = manifest.plan.more.len();
-    (additions > 0).then(|| {
-        format!(
-            "trials were added to run {} {}: each addition makes a wrong verdict more likely, which the confidence leaves out; \
-             `--trials` fixes their number beforehand",
-            manifest.id,
-            counted(additions as u64, "time"),
-        )
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::table::Table;
 use super::{CompareOptions, Comparison, LeftOut, Side, describe, side};
 use crate::cell;
 use crate::difference::{Aspect, Differences};
-use crate::reading::added_later;
+use crate::origin::added_later;
 use dyno_model::plan::Against;
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
