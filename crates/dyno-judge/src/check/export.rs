@@ -1,6 +1,6 @@
 //! A check for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
-use super::{CheckReport, Checked, Status};
+use super::report::{CheckReport, Checked, Status};
 use crate::export::{CELL, Cell, Head, Required, csv_cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;

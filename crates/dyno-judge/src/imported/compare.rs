@@ -1,9 +1,9 @@
 //! Two outputs beside each other: ratios of what is printed, within its digits.
 
-use super::{NO_TRIALS, Named, Origin, labels, origin};
+use super::origin::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::number::{csv_number, exported, ratio};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_audit::statement::Quantity;
 use dyno_audit::{Stated, Statements, ToolResult};
 use serde::Serialize;
@@ -161,6 +161,8 @@ struct Row<'a> {
     digits_hi: Option<f64>,
     reason: Option<&'a str>,
 }
+
+rendered!(ImportComparison<'_>);
 
 impl<'a> ImportComparison<'a> {
     /// Each figure that both outputs have, with its result.
