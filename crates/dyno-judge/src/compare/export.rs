@@ -136,36 +136,14 @@ impl Comparison {
     }
 
     pub(crate) fn csv(&self) -> String {
-        let heads = [
-            "base_run",
-            "new_run",
-            "experiment",
-            "base_stack",
-            "stack",
-            "workload",
-            "payload_bytes",
-            "wait",
-            "access",
-            "placement",
-            "topology",
-            "figure",
-            "unit",
-            "verdict",
-            "base",
-            "new",
-            "ratio",
-            "lo",
-            "hi",
-            "base_trials",
-            "new_trials",
-            "more_trials",
-            "reason",
-        ];
         let rows = self.cells.iter().flat_map(|cell| {
             let rows = cell.rows.iter();
             rows.map(|row| self.csv_row(cell, row))
         });
-        csv_table(&[&heads], rows)
+        let heads = "base_run,new_run,experiment,base_stack,stack,workload,payload_bytes,wait,access,\
+             placement,topology,figure,unit,verdict,base,new,ratio,lo,hi,base_trials,new_trials,\
+             more_trials,reason";
+        csv_table(heads, rows)
     }
 
     fn csv_row(&self, cell: &ComparedCell, row: &Row) -> Vec<String> {

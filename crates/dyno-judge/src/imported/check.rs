@@ -323,17 +323,10 @@ impl<'a> ImportCheck<'a> {
                 r.reason.clone(),
             ]
         });
-        let heads = [
-            "limit",
-            "status",
-            "as_printed",
-            "result",
-            "required",
-            "text",
-            "value",
-            "reason",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "limit,status,as_printed,result,required,text,value,reason",
+            rows,
+        )
     }
 
     /// The check as a JUnit XML document, ended by a newline: an undecided limit is an `error`.

@@ -259,18 +259,9 @@ impl<'a> ImportComparison<'a> {
             let id = p.new.id.clone().unwrap_or_default();
             [lead, ratio, vec![reason, id]].concat()
         });
-        let heads = [
-            "result",
-            "quantity",
-            "statistic",
-            "base",
-            "new",
-            "ratio",
-            "digits_lo",
-            "digits_hi",
-            "reason",
-            "id",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "result,quantity,statistic,base,new,ratio,digits_lo,digits_hi,reason,id",
+            rows,
+        )
     }
 }

@@ -131,17 +131,9 @@ impl<'a> ImportSheet<'a> {
                 ]
             })
         });
-        let heads = [
-            "result",
-            "quantity",
-            "statistic",
-            "n",
-            "of",
-            "text",
-            "value",
-            "of_raw_values",
-            "id",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "result,quantity,statistic,n,of,text,value,of_raw_values,id",
+            rows,
+        )
     }
 }
