@@ -3,15 +3,15 @@
 //! that the host disturbed: [`counted_trials`] says which count.
 
 use crate::counted::{KEPT, counted_trials, failures, is_completed, trial_counts};
+use crate::counts::add_counts;
 use crate::decoded::{Histograms, Samples};
-use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
-    AloneRatio, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio, QUANTILES,
-    RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    AloneRatio, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio, PrecisionSummary,
+    QUANTILES, RunSummary, Spread, Summary, TrialCounts, WarmupSummary, WithDisturbed,
 };
-use crate::totals::{add_counts, figures, processes};
+use crate::totals::{figures, processes};
 use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
