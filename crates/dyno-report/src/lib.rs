@@ -11,6 +11,8 @@
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
 
+#![warn(clippy::too_many_lines)]
+
 mod carry;
 mod carry_over;
 mod causes;

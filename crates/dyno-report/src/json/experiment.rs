@@ -316,6 +316,7 @@ fn remarks<T: Display>(causes: &[(Cause<T>, u64)]) -> Vec<Remark<'_, T>> {
 }
 
 /// One element of `experiments`.
+#[expect(clippy::too_many_lines, reason = "one row for each field")]
 pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> Experiment<'a> {
     let x = &e.experiment;
     let window = match x.window {
