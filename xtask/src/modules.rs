@@ -17,7 +17,6 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-conformance", 11),
     ("dyno-export", 7),
     ("dyno-measure", 3),
-    ("dyno-page", 2),
     ("dyno-runner", 21),
     ("dyno-wire", 3),
 ];
