@@ -15,7 +15,6 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-abi", 3),
     ("dyno-audit", 37),
     ("dyno-conformance", 11),
-    ("dyno-export", 7),
     ("dyno-measure", 3),
     ("dyno-runner", 21),
     ("dyno-wire", 3),
