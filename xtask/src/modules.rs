@@ -13,7 +13,6 @@ use std::path::Path;
 /// error as well.
 const DEBT: &[(&str, usize)] = &[
     ("dyno-abi", 3),
-    ("dyno-audit", 37),
     ("dyno-conformance", 11),
     ("dyno-measure", 3),
     ("dyno-runner", 21),

@@ -13,7 +13,7 @@ use crate::statement::{
 use dyno_model::Metric;
 pub use dyno_report::published::statement::StatementError;
 use dyno_report::published::statement::{
-    Keys, LogFile, NearestFile, RelationFile, StatementFile, Text, TextFile,
+    LogFile, NearestFile, RelationFile, StatementFile, Text, TextFile,
 };
 use toml::Spanned;
 
@@ -390,9 +390,4 @@ fn equation(
         place: place.to_owned(),
         kind: RelationKind::Formula(text.to_owned()),
     })
-}
-
-/// The keys of a table as its columns inherit them.
-fn inherited(keys: Keys, wider: &[&Keys]) -> Keys {
-    wider.iter().fold(keys, |keys, wider| keys.within(wider))
 }

@@ -1,6 +1,6 @@
 //! What is set side by side: over sizes, and over mechanisms.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, interval, named, outcome, printed, size_of};
 use crate::interval::{short, value};
 use crate::outcome::{Outcome, Verdict};

@@ -1,6 +1,6 @@
 //! What is counted at two places: messages and their bytes, what was sent and what arrived, and the whole and its parts.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, short, with_unit};
 use crate::outcome::{Outcome, Verdict};

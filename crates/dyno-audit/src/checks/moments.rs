@@ -1,6 +1,6 @@
 //! What σ, mean and median can be beside a range.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use super::percentiles::ranked;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, value, with_unit};

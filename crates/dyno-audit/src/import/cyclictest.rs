@@ -3,11 +3,11 @@
 //! texts tell only by numbers that no machine gives. Averages in texts are cut to whole numbers, those of the JSON are rounded to
 //! two decimals.
 
+use super::error::{ImportError, Imported};
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, SAMPLES, Spot, ns, us};
-use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::FAILED;
 use crate::statement::{Clock, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};

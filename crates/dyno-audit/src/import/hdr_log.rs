@@ -1,7 +1,7 @@
 //! Interval logs of HdrHistogram, versions 1.0 to 1.3: a histogram for each interval, added up here for each tag. What is imported are
 //! statistics of the sums, known to the width of their buckets. A log does not say its unit; Dyno's exports say it in a comment.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ns, unit};

@@ -1,7 +1,7 @@
 //! iperf3's JSON (`-J`). It measures throughput, and no time of a message: of a TCP connection it repeats what the kernel estimated
 //! as its round trip, already smoothed; of UDP the jitter of RFC 1889.
 
-use super::Imported;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::out::{Data, Out, percent, second, unit, us};

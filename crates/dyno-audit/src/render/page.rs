@@ -1,5 +1,6 @@
 //! One self-contained page: the source's tables with each cell marked, and each mark with its calculation.
 
+use super::beside::{NO_VERDICT, beside};
 use crate::audit::Audit;
 use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
@@ -200,13 +201,13 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
                 figures: outcome.figures.join(", "),
             })
             .collect(),
-        no_verdict: super::NO_VERDICT,
+        no_verdict: NO_VERDICT,
         measured: audit.measured.iter().map(measured).collect(),
     }
 }
 
 fn measured(one: &Beside) -> MeasuredRow {
-    let (measured, ratio) = super::beside(one);
+    let (measured, ratio) = beside(one);
     MeasuredRow {
         claim: one.claim.clone(),
         figure: one.figure.clone(),
