@@ -13,13 +13,8 @@ use std::path::Path;
 /// error as well.
 const DEBT: &[(&str, usize)] = &[
     ("dyno-abi", 3),
-    ("dyno-audit", 37),
     ("dyno-conformance", 11),
-    ("dyno-export", 7),
-    ("dyno-judge", 20),
     ("dyno-measure", 3),
-    ("dyno-page", 2),
-    ("dyno-report", 3),
     ("dyno-runner", 21),
     ("dyno-wire", 3),
 ];
