@@ -20,7 +20,6 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-measure", 3),
     ("dyno-page", 2),
     ("dyno-report", 3),
-    ("dyno-runner", 21),
     ("dyno-wire", 3),
 ];
 
