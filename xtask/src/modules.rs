@@ -14,7 +14,6 @@ use std::path::Path;
 const DEBT: &[(&str, usize)] = &[
     ("dyno-abi", 3),
     ("dyno-audit", 37),
-    ("dyno-conformance", 11),
     ("dyno-export", 7),
     ("dyno-judge", 20),
     ("dyno-measure", 3),
