@@ -15,7 +15,6 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-audit", 37),
     ("dyno-export", 7),
     ("dyno-judge", 20),
-    ("dyno-measure", 3),
     ("dyno-page", 2),
     ("dyno-report", 3),
     ("dyno-wire", 3),
