@@ -17,7 +17,6 @@ const DEBT: &[(&str, usize)] = &[
     ("dyno-judge", 20),
     ("dyno-page", 2),
     ("dyno-report", 3),
-    ("dyno-wire", 3),
 ];
 
 /// A module by its path from the root, such as `["load", "tests"]`.
