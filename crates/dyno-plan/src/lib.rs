@@ -24,6 +24,8 @@
 //! assert!(error.problems()[0].advice().unwrap().starts_with("did you mean `quick`?"));
 //! ```
 
+#![warn(clippy::too_many_lines)]
+
 mod against;
 mod capability;
 mod catalog;
