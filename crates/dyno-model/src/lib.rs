@@ -4,6 +4,8 @@
 //! measured. What is serialised here is either the agent protocol ([`protocol`]) or the run
 //! directory ([`record`]); both are versioned.
 
+#![warn(clippy::too_many_lines)]
+
 #[macro_use]
 mod choice;
 
