@@ -16,7 +16,6 @@ pub mod chain;
 pub mod conformance;
 pub mod cpus;
 pub mod daemon;
-mod estimate;
 pub mod event;
 pub mod factor;
 pub mod factors;
