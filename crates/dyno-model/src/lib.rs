@@ -30,7 +30,6 @@ pub mod metric;
 pub mod network;
 pub mod noise;
 pub mod origin;
-pub mod parallel;
 pub mod plan;
 pub mod probe;
 pub mod protocol;

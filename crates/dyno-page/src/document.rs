@@ -9,7 +9,6 @@ use crate::number::Number;
 use crate::trials::{Decoded, Trial};
 use crate::verdicts::Verdicts;
 use dyno_judge::{CheckReport, CompareOptions, Headline};
-use dyno_model::parallel;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
 use dyno_report::{
@@ -307,7 +306,7 @@ fn details(run: &Run, summary: &Summary) -> Vec<Details> {
             trials: decoded.shown(e.headline(), first_ms),
         }
     };
-    parallel::map(&summary.experiments, one)
+    dyno_parallel::map(&summary.experiments, one)
 }
 
 fn comparisons(
