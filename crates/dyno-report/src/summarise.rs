@@ -16,6 +16,7 @@ use crate::totals::{figures, processes};
 use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
+use dyno_model::TrialId;
 use dyno_model::cause::{Cause, FailureCause, Warning};
 use dyno_model::probe::Writer;
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
@@ -23,7 +24,6 @@ use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
     Workload,
 };
-use dyno_model::{TrialId, parallel};
 use dyno_stats::{
     Bootstrap, RatioSide, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
@@ -69,7 +69,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
     let has_trials =
         |e: &&Experiment| plan.search.is_none() || run.trials_of(e.id).next().is_some();
     let here: Vec<&Experiment> = plan.here().filter(has_trials).collect();
-    let found = parallel::map_within(
+    let found = dyno_parallel::map_within(
         AT_ONCE,
         &here,
         |e| most_values(run, e.id),
