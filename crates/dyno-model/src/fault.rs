@@ -335,6 +335,9 @@ pub struct Outage {
     /// and in time; not before the recovery, and behind the last silence that is longer than the proof. Zero where messages
     /// came all along and no such silence came later. `None`: never within the window, or the end is deaf.
     pub steady: Option<Nanos>,
+    /// From the fault's end until the window's end: what comes later nobody sees. Zero in records that do not have it.
+    #[serde(default)]
+    pub seen: Nanos,
     /// Messages due from the fault's begin on that never arrived intact.
     pub lost: u64,
     /// Further copies of messages, from the fault's begin on.

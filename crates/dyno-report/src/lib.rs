@@ -88,8 +88,8 @@ pub use summary::{
     CarryOverSummary, ChainSummary, CopySummary, DeafEnd, ExperimentSummary, FailedAs,
     FailureGroup, FloorRatio, Further, GatewaySummary, HeldRequirement, HostClockSummary,
     LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf, MetricSummary, NetworkSummary, NoRatio,
-    OutageSummary, PartSummary, QUANTILES, Requirement, RunSummary, ScalingSummary, Spread,
-    Summary, TOLD_BY, TrialCounts, WithDisturbed, more_answers,
+    OutageSummary, PartSummary, QUANTILES, Relapse, Requirement, RunSummary, ScalingSummary,
+    Spread, Summary, TOLD_BY, TrialCounts, WithDisturbed, more_answers,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use totals::{add_counts, missing_messages};
