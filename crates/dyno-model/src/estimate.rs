@@ -31,9 +31,21 @@ impl Plan {
             Nanos(PER_DAEMON.0 * daemons),
             extent(experiment, experiment.warmup),
             extent(experiment, experiment.window),
+            Nanos(self.longest_phase(experiment).0 / 2),
         ]
         .into_iter()
         .fold(FIXED, Nanos::saturating_add)
+    }
+
+    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest of the times
+    /// that the stack states, so that a fault meets each phase of the library's timers alike, but never longer than the window.
+    pub fn longest_phase(&self, experiment: &Experiment) -> Nanos {
+        let stack = self.stacks.get(&experiment.stack);
+        let times = stack.into_iter().flat_map(|s| &s.timeouts).map(|t| t.time);
+        match (experiment.faults.is_empty(), experiment.window) {
+            (false, Extent::Duration(window)) => times.max().unwrap_or_default().min(window),
+            _ => Nanos::ZERO,
+        }
     }
 
     /// About how long all planned trials of this experiment take.
