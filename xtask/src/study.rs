@@ -40,7 +40,8 @@ usage: cargo xtask study WHICH
                       An hour; takes the release build if there is one
   faults [FAULTS] [FIRST] [DYNO]  runs with FAULTS faults (30) by seed from FIRST on (1): runner, agents, daemons, keeper or ssh
                       killed or stopped, Ctrl-C, disk, /dev/shm or handles exhausted, clock set; each is resumed: is a trial
-                      lost, something left behind, does a command hang? About 5 s a fault; more kinds as root, and with
+                      lost, something left behind, does a command hang? About 5 s a fault, so that many take several parts, each from the
+                      seed on that the one before it names; more kinds as root, and with
                       openssh-server. DYNO is another program than the release build
   scenarios [N] [FIRST] [DYNO]  N random experiments (1,000) with one to four faults each, by seed from FIRST on (1), over
                       sockets that misbehave, iceoryx2, tcp, zenoh and mosquitto: does Dyno hang, is something left behind, is

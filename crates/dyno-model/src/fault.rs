@@ -24,6 +24,8 @@ choice! {
         Restart = "restart",
         /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
         Rejoin = "rejoin",
+        /// A receiver that nobody waits for is not there before; its process joins the others and leaves in order after the fault's time.
+        Join = "join",
         /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
         Storm = "storm",
         /// A process is stopped with SIGSTOP for the fault's time, then continued.
@@ -51,6 +53,14 @@ impl FaultKind {
         )
     }
 
+    /// Whether the process that it strikes ends, and nobody takes its place.
+    pub const fn ends(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Kill | FaultKind::Crash | FaultKind::Leave | FaultKind::Join
+        )
+    }
+
     /// Its row of the table.
     pub const fn info(self) -> FaultInfo {
         const fn info(done: &'static str, on: On, lasts: bool) -> FaultInfo {
@@ -63,6 +73,7 @@ impl FaultKind {
             FaultKind::Leave => info("left", On::Process, false),
             FaultKind::Restart => info("was killed and restarted after", On::Process, true),
             FaultKind::Rejoin => info("left and rejoined after", On::Process, true),
+            FaultKind::Join => info("joined, and left after", On::Process, true),
             FaultKind::Storm => info(
                 "was killed and restarted with all others of its side after",
                 On::Process,
@@ -158,8 +169,8 @@ pub struct Fault {
     pub what: FaultKind,
     /// To whom.
     pub who: Target,
-    /// When, after the window begins; the runner adds up to a period of the stream, at random for each trial, so that no
-    /// phase is favoured.
+    /// When, after the window begins; the runner adds up to a period of the stream, at random for each trial, and begins the
+    /// trial at a random phase of the library's timers ([`Plan::longest_phase`](crate::Plan::longest_phase)).
     pub at: Nanos,
     /// For how long; zero where its kind has no time.
     #[serde(rename = "for", default)]
@@ -335,6 +346,9 @@ pub struct Outage {
     /// and in time; not before the recovery, and behind the last silence that is longer than the proof. Zero where messages
     /// came all along and no such silence came later. `None`: never within the window, or the end is deaf.
     pub steady: Option<Nanos>,
+    /// From the fault's end until the window's end: what comes later nobody sees. Zero in records that do not have it.
+    #[serde(default)]
+    pub seen: Nanos,
     /// Messages due from the fault's begin on that never arrived intact.
     pub lost: u64,
     /// Further copies of messages, from the fault's begin on.

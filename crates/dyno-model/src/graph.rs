@@ -5,7 +5,7 @@
 
 use crate::chain::{Chain, crossings};
 use crate::factor::{Placement, Topology};
-use crate::fault::Target;
+use crate::fault::{FaultKind, Target};
 use crate::flow::Processes;
 use crate::plan::{Experiment, Plan, Stack, Testbed};
 use crate::role::Role;
@@ -116,6 +116,16 @@ impl Graph {
         };
         let mut all = self.participants.iter().filter(|p| role.contains(&p.role));
         all.nth(usize::from(number))
+    }
+
+    /// Whether a fault of `experiment` brings the participant in while the others run.
+    pub fn is_newcomer(&self, experiment: &Experiment, participant: u16) -> bool {
+        let faults = experiment.faults.iter();
+        let mut joins = faults.filter(|fault| fault.what == FaultKind::Join);
+        joins.any(|fault| {
+            self.target(&fault.who)
+                .is_some_and(|p| p.index == participant)
+        })
     }
 
     /// The exchange spelled out on the hosts of `testbed`, as often as its topology says; nobody is pinned.

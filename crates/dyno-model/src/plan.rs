@@ -135,6 +135,17 @@ impl fmt::Display for Shard {
 }
 
 impl Plan {
+    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest of the times
+    /// that the stack states, so that a fault meets each phase of the library's timers alike, but never longer than the window.
+    pub fn longest_phase(&self, experiment: &Experiment) -> Nanos {
+        let stack = self.stacks.get(&experiment.stack);
+        let times = stack.into_iter().flat_map(|s| &s.timeouts).map(|t| t.time);
+        match (experiment.faults.is_empty(), experiment.window) {
+            (false, Extent::Duration(window)) => times.max().unwrap_or_default().min(window),
+            _ => Nanos::ZERO,
+        }
+    }
+
     /// The experiment of that number.
     pub fn experiment(&self, id: ExperimentId) -> Option<&Experiment> {
         self.experiments.get(id.0 as usize)

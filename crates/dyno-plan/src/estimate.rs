@@ -27,6 +27,7 @@ pub fn nominal_trial(plan: &Plan, experiment: &Experiment) -> Nanos {
         Nanos(PER_DAEMON.0 * daemons),
         extent(experiment, experiment.warmup),
         extent(experiment, experiment.window),
+        Nanos(plan.longest_phase(experiment).0 / 2),
     ]
     .into_iter()
     .fold(FIXED, Nanos::saturating_add)

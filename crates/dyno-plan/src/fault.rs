@@ -4,7 +4,7 @@ use crate::link::BitRate;
 use crate::quantity::{At, Quantity, one, several};
 use crate::settings::{self, Levels};
 use dyno_model::fault::{Fault, FaultKind, On, Outage, Target, Way};
-use dyno_model::plan::{Experiment, Extent, RefusalReason};
+use dyno_model::plan::{Experiment, Extent, Reach, RefusalReason};
 use dyno_model::unit::{Nanos, UnitError};
 use dyno_model::{Graph, Placement, Stack, Testbed, WorkloadKind};
 use dyno_toml::{Entry, Node, Problem, Problems, Table, Value};
@@ -255,6 +255,13 @@ fn refuse_target(what: &At<FaultKind>, who: &At<Target>, problems: &mut Problems
             .note(problems);
         return;
     }
+    if what.value == FaultKind::Join && !matches!(who.value, Target::Receiver { .. }) {
+        Problem::at(&who.at, "a join brings in a receiver")
+            .label("names another process")
+            .help("write for example `who = \"receiver 2\"` and `topology = \"1-2\"`")
+            .note(problems);
+        return;
+    }
     if !matches!(who.value, Target::Daemon { .. }) || what.value.info().on == On::Process {
         return;
     }
@@ -282,11 +289,15 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                 .saturating_add(longest.unwrap_or(Nanos::ZERO));
             let name = earlier.what.as_str();
             let who = &earlier.who.value;
-            let ended = matches!(
-                earlier.what,
-                FaultKind::Kill | FaultKind::Crash | FaultKind::Leave
-            );
-            if ended && *who == later.who.value {
+            if later.what == FaultKind::Join && strikes(earlier, &later.who.value) {
+                Problem::at(
+                    &later.who.at,
+                    format!("nothing can strike the {} before it joins", later.who.value),
+                )
+                .label(format!("a {name} strikes it earlier"))
+                .help("let another receiver join, or strike another participant")
+                .note(problems);
+            } else if earlier.what.ends() && *who == later.who.value {
                 Problem::at(
                     &later.who.at,
                     format!("nothing can strike the {who} after its {name}"),
@@ -305,6 +316,13 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
             }
         }
     }
+}
+
+/// Whether the fault strikes the process of `receiver`.
+fn strikes(fault: &FaultSpec, receiver: &Target) -> bool {
+    let is_storm =
+        fault.what == FaultKind::Storm && matches!(fault.who.value, Target::Receiver { .. });
+    fault.what.info().on == On::Process && (fault.who.value == *receiver || is_storm)
 }
 
 /// Whether both strike the same, or one of them all processes and the other one any of them.
@@ -389,9 +407,7 @@ pub(crate) fn check_window(
 
 /// Why the faults of an experiment cannot be made on a stack and a testbed, or `None` where they can.
 pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Option<RefusalReason> {
-    if e.faults.is_empty() {
-        return None;
-    }
+    let first = e.faults.first()?;
     let graph = e.graph(Some(stack), testbed);
     let name = || stack.name.clone();
     if stack.loopback {
@@ -408,8 +424,15 @@ pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Optio
     let hosts = graph.hosts();
     let mut hosts = hosts.iter().filter_map(|host| testbed.hosts.get(*host));
     if let Some(host) = hosts.find(|host| !host.shares_clock()) {
+        let reach = match host.reach {
+            Reach::Ssh { .. } => "reached by ssh",
+            Reach::Vm(_) => "a virtual machine",
+            Reach::Local | Reach::Namespace => "on a clock of its own",
+        };
         return Some(RefusalReason::FaultElsewhere {
+            what: first.what.to_string(),
             host: host.name.clone(),
+            reach: reach.to_owned(),
         });
     }
     e.faults.iter().find_map(|fault| {
@@ -481,6 +504,15 @@ fn of_one(fault: &Fault, e: &Experiment, graph: &Graph, stack: &Stack) -> Option
     let is_made = fault.what != FaultKind::Nothing;
     if info.on == On::Process && is_made && e.placement == Placement::Thread {
         return Some(RefusalReason::FaultThread { what });
+    }
+    let newcomers = (0..there).filter(|number| {
+        let who = Target::Receiver { number: *number };
+        let mut joins = e.faults.iter().filter(|f| f.what == FaultKind::Join);
+        joins.any(|f| f.who == who)
+    });
+    let is_stream = e.workload.kind() == WorkloadKind::Stream;
+    if fault.what == FaultKind::Join && !(is_stream && newcomers.count() < usize::from(there)) {
+        return Some(RefusalReason::FaultJoinsNobody);
     }
     // Hosts of this machine that are several are network namespaces, each with a link of its own.
     let is_alone = info.on == On::Link && graph.hosts().len() < 2;

@@ -88,7 +88,7 @@ pub use summary::{
     DeafEnd, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further, GatewaySummary,
     HeldRequirement, HostClockSummary, HostSummary, HostTail, LEAST_TRIALS, LegSummary,
     LoadOutcome, MadeOf, MetricSummary, ModeGroup, ModesSummary, NetworkSummary, NoRatio,
-    OutageSummary, PartSummary, PrecisionSummary, QUANTILES, Requirement, RunSummary,
+    OutageSummary, PartSummary, PrecisionSummary, QUANTILES, Relapse, Requirement, RunSummary,
     ScalingSummary, Spread, Summary, TOLD_BY, TrialCounts, WarmupSummary, WithDisturbed,
     more_answers,
 };

@@ -4,7 +4,7 @@ mod words;
 
 use crate::counted::is_deaf;
 use crate::remark::Item;
-use crate::summary::{DeafEnd, ExperimentSummary, OutageSummary, Spread, TOLD_BY};
+use crate::summary::{DeafEnd, ExperimentSummary, OutageSummary, Relapse, Spread, TOLD_BY};
 use crate::view::View;
 use dyno_model::plan::Stack;
 use dyno_model::{Experiment, Nanos, Outage, TrialRecord};
@@ -25,6 +25,7 @@ pub(crate) fn summarise(
         .copied()
         .filter(|t| !t.outages.is_empty())
         .collect();
+    let proof = Outage::proof(e.workload.due_period().unwrap_or_default());
     let count = |of: fn(&TrialRecord) -> bool| told.iter().filter(|t| of(t)).count() as u64;
     let sum = |of: fn(&Outage) -> u64| {
         let one = |t: &&TrialRecord| t.outages.iter().map(of).fold(0, u64::saturating_add) as f64;
@@ -54,7 +55,7 @@ pub(crate) fn summarise(
         half_deaf: count(|t| is_deaf(t) && t.outages.iter().any(|o| o.recovery.is_some())),
         relapses: told
             .iter()
-            .filter_map(|t| t.outages.iter().filter_map(relapse_of).max())
+            .filter_map(|t| t.outages.iter().filter_map(|o| relapse_of(o, proof)).max())
             .collect(),
         told: TOLD_BY.map(|(by, _)| {
             let first = |t: &TrialRecord| t.detections.iter().min_by_key(|d| d.after).map(|d| d.by);
@@ -68,15 +69,14 @@ pub(crate) fn summarise(
     })
 }
 
-/// A receiver whose rate and latency are as before later than this, beyond twice its recovery, had a relapse: a steady state
-/// takes less to prove.
-const LATE: Nanos = Nanos::from_secs(1);
-
-/// When the receiver was steady, if it had a relapse; [`Nanos::MAX`] where it was not within the window.
-fn relapse_of(o: &Outage) -> Option<Nanos> {
-    let (recovery, steady) = (o.recovery?, o.steady.unwrap_or(Nanos::MAX));
-    let usual = recovery.saturating_add(recovery).saturating_add(LATE);
-    (steady > usual).then_some(steady)
+/// Of a receiver that recovered: whether no steady state began within one `proof` of that.
+fn relapse_of(o: &Outage, proof: Nanos) -> Option<Relapse> {
+    let latest = o.recovery?.saturating_add(proof);
+    match o.steady {
+        Some(steady) => (steady > latest).then_some(Relapse::Until(steady)),
+        None if o.seen < latest.saturating_add(proof) => Some(Relapse::Unknown),
+        None => Some(Relapse::ToTheEnd),
+    }
 }
 
 /// The verdict on each row with faults.

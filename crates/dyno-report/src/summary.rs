@@ -29,7 +29,7 @@ pub use flow::{AGAINST_ALONE, AloneRatio};
 pub use made_of::{Further, MadeOf};
 pub use metric::{MetricSummary, QUANTILES};
 pub use network::NetworkSummary;
-pub use outage::{DeafEnd, OutageSummary, TOLD_BY};
+pub use outage::{DeafEnd, OutageSummary, Relapse, TOLD_BY};
 pub use spread::Spread;
 
 use crate::counts::missing_messages;

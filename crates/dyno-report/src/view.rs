@@ -1,6 +1,6 @@
 //! The rows and columns of the table of stacks, the same for the terminal and for Markdown.
 
-mod outages;
+pub(crate) mod outages;
 
 use crate::cells::{
     P99, absence, beside, column_unit, delivered, floor, host_p99, is_saturating, marked_stack,

@@ -9,7 +9,7 @@ use crate::startup::one_or_never;
 use detection::detections;
 use dyno_measure::{Recorder, Schedule, TOLERANCE};
 use dyno_model::cause::FailureCause;
-use dyno_model::fault::{FaultEvent, FaultKind, Noted, Outage};
+use dyno_model::fault::{FaultEvent, Noted, Outage};
 use dyno_model::record::{Counts, FlowCounts, Throughput};
 use dyno_model::{Channel, Metric, Nanos, TrialRecord, Workload};
 use end::{Arrival, End};
@@ -74,12 +74,11 @@ fn unrecorded(error: impl ToString) -> FailureCause {
     FailureCause::Record { error }
 }
 
-/// Participants whose process was killed, crashed or left for good.
+/// Participants whose process a fault ended for good.
 fn gone(seen: &Seen<'_>) -> BTreeSet<u16> {
     let faults = seen.made.iter();
     let faults = faults.filter_map(|made| seen.experiment.faults.get(usize::from(made.fault)));
-    let is_for_good = |kind| matches!(kind, FaultKind::Kill | FaultKind::Crash | FaultKind::Leave);
-    let targets = faults.filter(|f| is_for_good(f.what));
+    let targets = faults.filter(|f| f.what.ends());
     let targets = targets.filter_map(|f| seen.graph.target(&f.who));
     let processes: BTreeSet<u16> = targets.map(|p| p.process).collect();
     let all = seen.graph.participants.iter();

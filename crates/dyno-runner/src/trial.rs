@@ -177,7 +177,7 @@ impl<'a> Trial<'a, '_> {
                 before
             }
             None => {
-                let running = self.warm_up(record)?;
+                let running = self.warm_up(Nanos::ZERO, record)?;
                 (running.load, running.metering)
             }
         };
@@ -426,8 +426,8 @@ impl<'a> Trial<'a, '_> {
             .then(|| (self.read_load(), self.meters().begin()))
     }
 
-    /// From the start to the command that begins the window.
-    fn warm_up(&mut self, record: &mut TrialRecord) -> Result<Running, Failed> {
+    /// From the start, which comes after a `wait`, to the command that begins the window.
+    fn warm_up(&mut self, wait: Nanos, record: &mut TrialRecord) -> Result<Running, Failed> {
         let experiment = self.context.experiment;
         let Some(longest) = experiment.settle else {
             let load = self.read_load();
@@ -437,6 +437,7 @@ impl<'a> Trial<'a, '_> {
                 _ => Some(self.meters().begin()),
             };
             let start = self.context.clock.now().saturating_add(self.notice());
+            let start = start.saturating_add(wait);
             self.tell(&Command::Start { at: start });
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;

@@ -60,6 +60,7 @@ pub(super) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
         );
         seed += 1;
     }
+    println!("the next part begins with seed {seed}");
     told(&rows, &findings)
 }
 

@@ -43,6 +43,7 @@ pub fn end(receiver: u16, recovery_ms: Option<f64>) -> Outage {
         silence: recovery.map(|r| second.saturating_add(r)),
         recovery,
         steady: recovery.map(|r| r.saturating_add(Nanos::from_millis(20))),
+        seen: Nanos::from_secs(2),
         lost: recovery.map_or(3_000, |r| 1_000 + r.0 / 1_000_000),
         repeated: 0,
         reordered: 0,

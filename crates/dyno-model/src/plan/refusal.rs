@@ -520,12 +520,16 @@ pub enum RefusalReason {
     },
     /// A host is another machine, or has a clock of its own.
     #[error(
-        "faults act on hosts of this machine and on its clock, and {host} is none; use a testbed of namespaces, such as \
+        "a {what} is made and seen on this machine and by its clock, and {host} is {reach}; use a testbed of namespaces, such as \
          netns-1gbe"
     )]
     FaultElsewhere {
+        /// The kind of the first fault.
+        what: String,
         /// The host by name.
         host: String,
+        /// What it is instead, such as `a virtual machine`.
+        reach: String,
     },
     /// No participant has that number.
     #[error("the topology {topology} has no {who} that a fault could strike")]
@@ -535,6 +539,11 @@ pub enum RefusalReason {
         /// The topology.
         topology: Topology,
     },
+    /// A newcomer without others.
+    #[error(
+        "a join brings a receiver to others of a stream that are there before; write for example `topology = \"1-2\"`"
+    )]
+    FaultJoinsNobody,
     /// Sender and receiver are one process.
     #[error(
         "a {what} strikes a process, and with placement thread one process is both sender and receiver"

@@ -69,6 +69,10 @@ fn mistakes_are_told_with_their_place() {
             fault("storm", "receiver 2", "for = \"1 s\""),
         ),
         (
+            "a join of a sender",
+            fault("join", "sender 2", "for = \"1 s\""),
+        ),
+        (
             "bursts of less than a packet",
             fault("loss", "sender", "for = \"1 s\"\nshare = 0.5\nburst = 0.5"),
         ),
@@ -157,6 +161,13 @@ fn faults_that_contradict_are_told() {
             two(&stop, &later("freeze", "receiver", "2 s", "for = \"1 s\""))
         ),
         (
+            "before it is there",
+            two(
+                &fault("storm", "receiver", "for = \"1 s\""),
+                &later("join", "receiver 2", "5 s", "for = \"1 s\"")
+            )
+        ),
+        (
             "after its end",
             two(
                 &fault("kill", "sender", ""),
@@ -231,6 +242,10 @@ fn cells_that_cannot_have_a_fault_are_left_out_with_the_reason() {
             "virtual machines",
             reason("vm-pair", "tcp", "placement = \"host\"", &stop),
         ),
+        (
+            "a newcomer to nobody",
+            reason("local", "tcp", "", &fault("join", "receiver", second)),
+        ),
         ("one participant", reason("local", "null", "", &stop)),
         ("a chain", reason("local", "chain-sockets", "", &stop)),
         (
@@ -239,6 +254,55 @@ fn cells_that_cannot_have_a_fault_are_left_out_with_the_reason() {
         ),
     ];
     snapshot!(shown_all(&shown));
+}
+
+#[test]
+fn no_fault_is_made_on_another_machine() {
+    let host = |name: &str, keys: &str| format!("[[host]]\nname = \"{name}\"\n{keys}\n");
+    let ssh = |n: u8| format!("reach = \"ssh\"\ndestination = \"h{n}\"\naddress = \"10.0.0.{n}\"");
+    let local = |n: u8| format!("reach = \"local\"\naddress = \"10.0.0.{n}\"");
+    for (hosts, what) in [
+        ([ssh(1), ssh(2)], "reached by ssh"),
+        (
+            ["reach = \"vm\"".into(), "reach = \"vm\"".into()],
+            "a virtual machine",
+        ),
+        (
+            [local(1), format!("{}\nown_clock = true", local(2))],
+            "on a clock of its own",
+        ),
+    ] {
+        for kind in FaultKind::ALL {
+            let time = if kind.info().lasts {
+                "for = \"1 s\""
+            } else {
+                ""
+            };
+            let (who, more) = match kind {
+                FaultKind::Loss => ("receiver", "share = 0.1"),
+                FaultKind::Rate => ("receiver", "rate = \"1 Mbit/s\""),
+                FaultKind::Join => ("receiver 2", ""),
+                _ => ("receiver", ""),
+            };
+            let fault = fault(kind.as_str(), who, &format!("{time}\n{more}"));
+            let lines = format!("placement = \"host\"\ntopology = \"1-2\"\n{fault}");
+            let mut catalog = Catalog::builtin();
+            catalog.add_suite("mine", "mine.toml", stream("tcp", &lines));
+            let hosts = [host("near", &hosts[0]), host("far", &hosts[1])].concat();
+            catalog.add_testbed("two", "two.toml", format!("description = \"two\"\n{hosts}"));
+            let mut request = crate::common::request("mine");
+            request.testbed = "two".into();
+            let refused = refusal_of(plan(&catalog, &request, &adapters(), &facts()));
+            let words: Vec<&str> = refused.split_whitespace().filter(|w| *w != "│").collect();
+            let words = words.join(" ");
+            for part in [
+                format!("a {kind} is made and seen on this machine"),
+                format!("is {what}; use a testbed of namespaces"),
+            ] {
+                assert!(words.contains(&part), "{kind}: {refused}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The sentences on outages, made of values alone.
 
 use crate::number::{TimeUnit, duration, latency_ns, sig3};
-use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary};
+use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary, Relapse};
+use crate::view::outages::{COUNTED, TIMES};
 use dyno_model::fault::{FaultKind, Target};
-use dyno_model::{Fault, Metric, Nanos, WorkloadKind};
+use dyno_model::{Fault, Metric, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// `after the receiver was without a link for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
@@ -43,20 +44,30 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     ))
 }
 
-/// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before much later than the first message
-/// comes.
+/// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before later than soon after the first
+/// message.
 pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     let outage = e.outage.as_ref()?;
-    let all = &outage.relapses;
-    let late: Vec<Nanos> = all.iter().copied().filter(|t| *t < Nanos::MAX).collect();
-    let latest = late.iter().max().map(|latest| {
-        let latest = duration(latest.0 as f64);
-        format!("is steady only after up to {latest} in {}", late.len())
-    });
-    let never = Some(all.len() - late.len()).filter(|n| *n > 0);
-    let never = never.map(|n| format!("is not steady when the window ends in {n}"));
-    let both: Vec<String> = latest.into_iter().chain(never).collect();
-    (!both.is_empty()).then(|| format!("{} of {} trials", both.join(" and "), outage.trials))
+    let (mut late, mut never, mut unknown) = (Vec::new(), 0, 0);
+    for relapse in &outage.relapses {
+        match relapse {
+            Relapse::Until(steady) => late.push(steady.0),
+            Relapse::ToTheEnd => never += 1,
+            Relapse::Unknown => unknown += 1,
+        }
+    }
+    let latest = duration(late.iter().max().copied().unwrap_or(0) as f64);
+    let all = [
+        (late.len(), format!("is steady only after up to {latest}")),
+        (never, "is not steady when the window ends".to_owned()),
+        (
+            unknown,
+            "recovers too late in the window to be seen steady".to_owned(),
+        ),
+    ];
+    let all = all.iter().filter(|(n, _)| *n > 0);
+    let all: Vec<String> = all.map(|(n, text)| format!("{text} in {n}")).collect();
+    (!all.is_empty()).then(|| format!("{} of {} trials", all.join(" and "), outage.trials))
 }
 
 /// The median with its interval, and what stands in brackets: the longest, or why there is no median.
@@ -197,15 +208,9 @@ pub(crate) const INFINITE: &str = "∞: it never happened before the trial ended
 /// What the columns of a table of outages mean, for those that are shown. `relative`: intervals are relative to their numbers.
 pub(crate) fn legend(relative: bool, left_out: &[&str]) -> Vec<String> {
     let shown = |title: &&str| !left_out.contains(title);
-    let times = [
-        ("silence", Metric::Silence),
-        ("recovery", Metric::Recovery),
-        ("steady again", Metric::Steady),
-        ("detection", Metric::Detection),
-    ];
-    let times = times.iter().filter(|(title, _)| shown(title));
+    let times = TIMES.iter().filter(|time| shown(&time.median.0));
     let times: Vec<String> = times
-        .map(|(title, metric)| format!("{title}: {}", metric.info().gist))
+        .map(|time| format!("{}: {}", time.median.0, time.metric.info().gist))
         .collect();
     let interval = match relative {
         true => "its 95 % interval, relative",
@@ -231,17 +236,7 @@ pub(crate) fn legend(relative: bool, left_out: &[&str]) -> Vec<String> {
             "times after which the stack takes a peer for gone or tries again, and who set each",
         ),
     ];
-    let counts = [
-        (
-            "lost",
-            "messages due from the begin of the fault on that never arrived",
-        ),
-        ("repeated", "further copies of messages"),
-        (
-            "burst",
-            "messages within 10 ms of the first one after the silence",
-        ),
-    ];
+    let counts = COUNTED.map(|(title, _, what, _)| (title, what));
     let said = |all: &[(&str, &str)]| {
         let all = all.iter().filter(|(title, _)| shown(title));
         let all: Vec<String> = all

@@ -25,9 +25,8 @@ pub struct OutageSummary {
     pub deaf_ends: Vec<DeafEnd>,
     /// Trials in which some receivers never got a newer message and others did.
     pub half_deaf: u64,
-    /// Of each trial in which rate and latency of a receiver came back much later than its first newer message: how long after the
-    /// fault that was, the latest of its receivers; [`Nanos::MAX`] where it was not within the window.
-    pub relapses: Vec<Nanos>,
+    /// Of each trial in which a receiver recovered and was not steady soon after that: the worst of its receivers.
+    pub relapses: Vec<Relapse>,
     /// Trials by how the library first told of the fault, in the order of [`TOLD_BY`]; the last ones were never told.
     pub told: [u64; TOLD_BY.len()],
     /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
@@ -40,6 +39,17 @@ pub struct OutageSummary {
     pub burst: Option<Spread>,
     /// The largest age among them in a trial, in nanoseconds.
     pub oldest_ns: Option<Spread>,
+}
+
+/// A receiver recovered, and no steady state began within one [proof](dyno_model::Outage::proof) of that. The worst is last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relapse {
+    /// Nor is it known whether one would have: the window ended within two proofs of the recovery.
+    Unknown,
+    /// It began so long after the fault's end.
+    Until(Nanos),
+    /// None began in the rest of the window.
+    ToTheEnd,
 }
 
 /// Every way in which a library tells of a fault, with its word in tables and exports; `None`: it does not tell.

@@ -9,15 +9,15 @@ use dyno_model::Metric;
 
 /// A time of an outage: its metric, the title of its median and that of its longest with the rank of each, and what it means
 /// that it is infinite.
-struct Time {
-    metric: Metric,
-    median: (&'static str, u8),
+pub(crate) struct Time {
+    pub(crate) metric: Metric,
+    pub(crate) median: (&'static str, u8),
     longest: Option<(&'static str, u8)>,
     never: &'static str,
 }
 
 /// In the order of the table. The headline always stays.
-const TIMES: [Time; 4] = [
+pub(crate) const TIMES: [Time; 4] = [
     Time {
         metric: Metric::Silence,
         median: ("silence", 1),
@@ -44,14 +44,29 @@ const TIMES: [Time; 4] = [
     },
 ];
 
-/// What is counted for each trial, by its title.
-type Counted = (&'static str, u8, fn(&OutageSummary) -> Option<Spread>);
+/// What is counted for each trial: its title, its rank, its meaning and its value.
+type Counted = (
+    &'static str,
+    u8,
+    &'static str,
+    fn(&OutageSummary) -> Option<Spread>,
+);
 
-/// With the rank of each.
-const COUNTED: [Counted; 3] = [
-    ("lost", 5, |o| o.lost),
-    ("repeated", 8, |o| o.repeated),
-    ("burst", 6, |o| o.burst),
+/// In the order of the table.
+pub(crate) const COUNTED: [Counted; 3] = [
+    (
+        "lost",
+        5,
+        "messages due from the begin of the fault on that never arrived",
+        |o| o.lost,
+    ),
+    ("repeated", 8, "further copies of messages", |o| o.repeated),
+    (
+        "burst",
+        6,
+        "messages within 10 ms of the first one after the silence",
+        |o| o.burst,
+    ),
 ];
 
 impl View<'_> {
@@ -68,7 +83,7 @@ impl View<'_> {
         if self.rows.iter().any(|e| !stated(e).is_empty()) {
             columns.push(self.text("stated", 10, stated));
         }
-        for (title, rank, of) in COUNTED {
+        for (title, rank, _, of) in COUNTED {
             columns.push(self.column(title, "", rank, |e| {
                 e.outage
                     .as_ref()

@@ -62,14 +62,20 @@ fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
         let id = b.experiment("udp", outages::unplugged);
         for (recovery, steady) in trials {
             let mut end = outages::end(1, Some(recovery * 1e3));
-            end.steady = *steady;
+            (end.steady, end.seen, end.lost) = (*steady, Nanos::from_secs(7), 0);
             outages::add_outage(&mut b, id, vec![end], None);
         }
         let s = summarise(&b.build(), &SummaryOptions::default());
         dyno_report::outage_relapse(&s.experiments[0])
     };
+    // At 1 kHz a steady state takes 100 ms to prove, and begins within 100 ms of the recovery.
     let slow = (2.9, seconds(3.0));
     assert_eq!(relapse(&[slow, slow]), None);
+    let early = relapse(&[slow, (0.1, seconds(0.201))]);
+    assert_eq!(
+        early.unwrap(),
+        "is steady only after up to 201 ms in 1 of 2 trials"
+    );
     let late = relapse(&[slow, (0.1, seconds(6.5))]);
     assert_eq!(
         late.unwrap(),
@@ -79,6 +85,17 @@ fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     assert_eq!(
         never.unwrap(),
         "is steady only after up to 6.50 s in 1 and is not steady when the window ends in 1 of 3 trials"
+    );
+    // The window ends 7 s after the fault.
+    let unseen = relapse(&[slow, (6.801, None)]);
+    assert_eq!(
+        unseen.unwrap(),
+        "recovers too late in the window to be seen steady in 1 of 2 trials"
+    );
+    let seen = relapse(&[slow, (6.8, None)]);
+    assert_eq!(
+        seen.unwrap(),
+        "is not steady when the window ends in 1 of 2 trials"
     );
 }
 

@@ -150,6 +150,7 @@ impl End {
                 false => after_end(at),
             }),
             steady: steady.map(|(after, _)| after),
+            seen: after_end(self.window[1]),
             lost,
             repeated,
             reordered,

@@ -1,6 +1,8 @@
 use super::*;
 use dyno_measure::record::decode;
-use dyno_model::fault::{DetectedBy, Detection, Fault, FaultMade, Target, Way as Direction};
+use dyno_model::fault::{
+    DetectedBy, Detection, Fault, FaultKind, FaultMade, Target, Way as Direction,
+};
 use dyno_model::plan::{ExperimentId, Extent};
 use dyno_model::record::Outcome;
 use dyno_model::unit::RateHz;
@@ -393,6 +395,25 @@ fn a_receiver_that_was_killed_for_good_counts_in_nothing() {
         (record.counts.offered, sample(&record, Metric::Detection)),
         (0, None)
     );
+}
+
+#[test]
+fn a_newcomer_counts_in_nothing_and_the_others_tell_what_it_does_to_them() {
+    let mut scene = Scene::new(2, ms(10), ms(3_000), [1_000, 2_000]);
+    let fault = &mut scene.experiment.faults[0];
+    (fault.what, fault.who) = (FaultKind::Join, Target::Receiver { number: 1 });
+    scene.struck = vec![2];
+    // Two messages fail to come when it joins.
+    scene.play(1, all_but(1_000, 1_020));
+    scene.play(2, |due| {
+        (due >= ms(1_100) && due < ms(2_000)).then_some(USUAL)
+    });
+    let record = scene.record();
+    let outage = &record.outages[0];
+    assert_eq!((record.outages.len(), outage.receiver), (1, 1));
+    assert_eq!((outage.silence, outage.lost), (Some(ms(30)), 2));
+    assert_eq!((record.counts.offered, record.counts.lost), (300, 2));
+    assert_eq!((outage.recovery, outage.seen), (Some(USUAL), ms(1_000)));
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Makes the faults of a trial, each at its time, and stamps them with the run's clock.
 
 use super::scene::{Act, Gate, Hold, Scene, State, Step, Victim};
-use super::stage::{Failed, Place, Trial};
+use super::stage::{Failed, Trial};
 use crate::child;
 use crate::daemon::Trouble;
 use crate::hosts::Host;
+use dyno_model::Nanos;
 use dyno_model::cause::{FailureCause, Warning};
 use dyno_model::fault::{Fault, FaultKind, FaultMade, On, Target, Way};
 use dyno_model::protocol::Command;
 use dyno_model::record::FailureKind;
-use dyno_model::{Nanos, Start};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
@@ -41,17 +41,17 @@ pub(super) struct Process {
 impl<'a> Trial<'a, '_> {
     /// The faults of the experiment with whom they strike, due as if the window began at zero. `seats` are the processes of
     /// the graph.
-    pub(super) fn acts(&self, places: &[Place<'_>], seats: &[u16]) -> Result<Vec<Act<'a>>, Failed> {
-        let experiment = self.context.experiment;
+    pub(super) fn acts(&self, seats: &[u16]) -> Result<Vec<Act<'a>>, Failed> {
         let mut acts = Vec::new();
         // A plan has few faults.
-        for (number, fault) in (0..).zip(&experiment.faults) {
+        for (number, fault) in (0..).zip(&self.context.experiment.faults) {
             for who in self.targets(fault) {
-                let victim = self.victim((fault, &who), places, seats);
+                let victim = self.victim(fault, &who, seats);
+                let nobody = || self.not_made(fault, format!("there is no {who}"));
                 acts.push(Act {
                     fault,
                     number,
-                    victim: victim.map_err(|error| self.not_made(fault, error))?,
+                    victim: victim.ok_or_else(nobody)?,
                     begin: fault.at,
                     end: Nanos::ZERO,
                     state: State::Waiting,
@@ -76,12 +76,15 @@ impl<'a> Trial<'a, '_> {
         }
     }
 
-    /// Up to a period of the stream, at random for each trial; for all of its faults, so that what lies between them stays.
-    pub(super) fn jitter(&self) -> Nanos {
-        let period = self.context.experiment.workload.due_period();
+    /// How long the trial waits before its warm-up, and how much later than planned its faults begin, at random: so that they meet no
+    /// phase of the library's timers, and none of the stream, more often than others. What lies between faults stays.
+    pub(super) fn jitter(&self) -> [Nanos; 2] {
+        let experiment = self.context.experiment;
         let mut random = ChaCha8Rng::seed_from_u64(self.context.seed);
         random.set_stream(STREAM);
-        Nanos(random.random_range(0..=period.unwrap_or_default().0))
+        let period = experiment.workload.due_period().unwrap_or_default();
+        [self.context.plan.longest_phase(experiment), period]
+            .map(|longest| Nanos(random.random_range(0..=longest.0)))
     }
 
     fn not_made(&self, fault: &Fault, error: impl ToString) -> Failed {
@@ -92,46 +95,20 @@ impl<'a> Trial<'a, '_> {
         )
     }
 
-    /// Whom the fault strikes; an error says why it cannot.
-    fn victim(
-        &self,
-        (fault, who): (&Fault, &Target),
-        places: &[Place<'_>],
-        seats: &[u16],
-    ) -> Result<Victim, String> {
-        let (process, host) = match who {
-            Target::Daemon { name } => {
-                let mut daemons = self.daemons.iter();
-                let number = daemons.position(|d| name.is_empty() || d.name() == name);
-                let number = number.ok_or_else(|| format!("the stack has no {who}"))?;
-                (Victim::Daemon(number), self.daemons[number].place())
-            }
-            Target::Sender { .. } | Target::Receiver { .. } => {
-                let participant = self.graph.target(who);
-                let participant = participant.ok_or_else(|| format!("there is no {who}"))?;
+    /// Whom the fault strikes; planning has seen that it is there.
+    fn victim(&self, fault: &Fault, who: &Target, seats: &[u16]) -> Option<Victim> {
+        if let Target::Daemon { name } = who {
+            let mut daemons = self.daemons.iter();
+            let number = daemons.position(|d| name.is_empty() || d.name() == name);
+            return number.map(Victim::Daemon);
+        }
+        let participant = self.graph.target(who)?;
+        match fault.what.info().on {
+            On::Process => {
                 let seat = seats.iter().position(|s| *s == participant.process);
-                let seat = seat.ok_or_else(|| format!("{who} has no process"))?;
-                (Victim::Seat(seat), participant.host)
+                seat.map(Victim::Seat)
             }
-        };
-        let place = places.iter().find(|place| place.index == host);
-        let place = place.ok_or_else(|| format!("{who} has no host"))?;
-        if !place.host.is_local_machine() {
-            return Err(
-                "its host is another machine, and faults are made on this one alone".into(),
-            );
-        }
-        if self.context.experiment.start == Some(Start::Container) {
-            return Err("faults are made to processes outside of containers alone".into());
-        }
-        match (fault.what.info().on, place.host) {
-            (On::Process, _) => Ok(process),
-            (On::Host, _) | (On::Link, Host::Namespace(_)) => Ok(Victim::Host(host)),
-            (On::Link, _) => Err(
-                "its host has no link that Dyno made; use a testbed of namespaces, and `placement = \
-                 \"host\"`"
-                    .into(),
-            ),
+            On::Host | On::Link => Some(Victim::Host(participant.host)),
         }
     }
 
@@ -168,6 +145,21 @@ impl<'a> Trial<'a, '_> {
             FaultKind::Nothing => {
                 let now = self.context.clock.now();
                 ([now; 2], State::Lasting(Hold::Nothing))
+            }
+            FaultKind::Join => {
+                let Victim::Seat(seat) = victim else {
+                    return Err(self.not_made(fault, "only a participant can join"));
+                };
+                if scene.seats[seat].step != Step::Ready {
+                    let by = scene.acts[number]
+                        .begin
+                        .saturating_add(self.context.experiment.deadline);
+                    return match self.context.clock.now() < by {
+                        true => Ok(()),
+                        false => Err(self.not_ready(scene, fault, seat)),
+                    };
+                }
+                (self.let_open(scene, seat), State::Lasting(Hold::Joined))
             }
             FaultKind::Kill
             | FaultKind::Restart
@@ -404,6 +396,16 @@ impl<'a> Trial<'a, '_> {
         };
         let end = match hold {
             Hold::Nothing => [clock.now(); 2],
+            Hold::Joined => {
+                let victim = scene.acts[number].victim;
+                let end = self.strike(scene, &[victim], Blow::Leave);
+                let end = end.map_err(|e| self.not_made(fault, e))?;
+                if let Victim::Seat(seat) = victim {
+                    scene.seats[seat].step = Step::Struck;
+                }
+                scene.acts[number].state = State::Ending(Instant::now() + self.deadline());
+                end
+            }
             Hold::Stopped(victims) => {
                 let end = self.strike(scene, &victims, Blow::Continue);
                 end.map_err(|e| self.not_made(fault, e))?
@@ -452,7 +454,10 @@ impl<'a> Trial<'a, '_> {
                 false => Err(self.survived(fault, label)),
             };
         };
-        let is_in_order = matches!(fault.what, FaultKind::Leave | FaultKind::Rejoin);
+        let is_in_order = matches!(
+            fault.what,
+            FaultKind::Leave | FaultKind::Rejoin | FaultKind::Join
+        );
         if is_in_order && !status.success() {
             scene.warnings.push(Warning::EndedAfterFault {
                 process: label,
@@ -466,8 +471,9 @@ impl<'a> Trial<'a, '_> {
         let act = &mut scene.acts[number];
         if !fault.what.restarts() {
             act.state = State::Over;
-            let begin = act.made.as_ref().map(|made| made.begin);
-            begin.into_iter().for_each(|begin| note_end(act, begin));
+            if let Some(made) = &mut act.made {
+                made.end.get_or_insert(made.begin);
+            }
             return Ok(());
         }
         match victim {
@@ -491,8 +497,28 @@ impl<'a> Trial<'a, '_> {
         self.failed(FailureKind::Hang, cause)
     }
 
+    /// Lets the ready agent of a seat open. When that was, by readings of the clock before and after.
+    fn let_open(&mut self, scene: &mut Scene<'_, 'a>, seat: usize) -> [Nanos; 2] {
+        let at = self.context.clock.now();
+        let seat = &mut scene.seats[seat];
+        self.agents[seat.agent].send(&Command::Go { at });
+        seat.step = Step::Opening;
+        [at, self.context.clock.now()]
+    }
+
+    fn not_ready(&self, scene: &Scene<'_, 'a>, fault: &Fault, seat: usize) -> Failed {
+        let label = self.agents[scene.seats[seat].agent].label.clone();
+        let within = self.deadline().as_secs_f64();
+        let error = format!("the new process was not ready within {within:.1} s");
+        self.not_back(FailureKind::Hang, fault, label, error)
+    }
+
     /// Starts the next agent of a seat at once, so that it is ready when it is to open.
-    fn start_again(&mut self, scene: &mut Scene<'_, 'a>, seat: usize) -> Result<(), Failed> {
+    pub(super) fn start_again(
+        &mut self,
+        scene: &mut Scene<'_, 'a>,
+        seat: usize,
+    ) -> Result<(), Failed> {
         let seat = &mut scene.seats[seat];
         seat.assignment.generation += 1;
         seat.agent = self.agents.len();
@@ -529,26 +555,17 @@ impl<'a> Trial<'a, '_> {
         let fault = scene.acts[number].fault;
         let late = Instant::now() >= by;
         match scene.acts[number].victim {
-            Victim::Seat(seat) => {
-                let seat = &mut scene.seats[seat];
-                let label = self.agents[seat.agent].label.clone();
-                match seat.step {
-                    Step::Ready if now >= scene.acts[number].end => {
-                        let at = self.context.clock.now();
-                        self.agents[seat.agent].send(&Command::Go { at });
-                        seat.step = Step::Opening;
-                        let end = [at, self.context.clock.now()];
-                        note_end(&mut scene.acts[number], end);
-                        scene.acts[number].state = State::Over;
-                    }
-                    Step::Starting | Step::Preparing if late => {
-                        let within = self.deadline().as_secs_f64();
-                        let error = format!("the new process was not ready within {within:.1} s");
-                        return Err(self.not_back(FailureKind::Hang, fault, label, error));
-                    }
-                    _ => {}
+            Victim::Seat(seat) => match scene.seats[seat].step {
+                Step::Ready if now >= scene.acts[number].end => {
+                    let end = self.let_open(scene, seat);
+                    note_end(&mut scene.acts[number], end);
+                    scene.acts[number].state = State::Over;
                 }
-            }
+                Step::Starting | Step::Preparing if late => {
+                    return Err(self.not_ready(scene, fault, seat));
+                }
+                _ => {}
+            },
             Victim::Daemon(daemon) => {
                 let host = self.context.hosts.get(self.daemons[daemon].place());
                 let host = host.unwrap_or(&Host::Local);
@@ -593,7 +610,9 @@ impl<'a> Trial<'a, '_> {
     ) -> Failed {
         let label = self.agents[scene.seats[seat].agent].label.clone();
         let of_seat = |act: &&Act<'a>| {
-            act.victim == Victim::Seat(seat) && matches!(act.state, State::Returning(_))
+            let is_coming =
+                matches!(act.state, State::Returning(_)) || act.fault.what == FaultKind::Join;
+            act.victim == Victim::Seat(seat) && is_coming
         };
         let fault = scene.acts.iter().find(of_seat).map(|act| act.fault);
         match fault {

@@ -26,14 +26,22 @@ impl<'a> Trial<'a, '_> {
     ) -> Result<Observed, Failed> {
         let places = self.places()?;
         self.open_networks(&places, record)?;
-        let groups = self.assignments(&places)?;
+        let mut groups = self.assignments(&places)?;
+        let is_newcomer = |(_, a): &(&Place<'_>, Assignment)| {
+            let experiment = self.context.experiment;
+            a.participants()
+                .any(|p| self.graph.is_newcomer(experiment, p.index))
+        };
+        groups.sort_by_key(is_newcomer);
+        let first = groups.partition_point(|group| !is_newcomer(group));
         self.start_daemons(&places)?;
         let processes: Vec<u16> = groups.iter().map(|(_, a)| a.process).collect();
-        let acts = self.acts(&places, &processes)?;
+        let acts = self.acts(&processes)?;
         let gates = self.gates(&acts)?;
-        self.start_agents(&groups, &inbox)?;
-        self.set_up(&groups, record)?;
-        let running = self.warm_up(record)?;
+        self.start_agents(&groups[..first], &inbox)?;
+        self.set_up(&groups[..first], record)?;
+        let [wait, within_period] = self.jitter();
+        let running = self.warm_up(wait, record)?;
         let lasts = self.context.experiment.known_window().unwrap_or_default();
         let mut scene = Scene {
             seats: seats(groups),
@@ -46,9 +54,13 @@ impl<'a> Trial<'a, '_> {
             start: running.start,
             window: [running.window, running.window.saturating_add(lasts)],
         };
-        let first = scene.window[0].saturating_add(self.jitter());
         for act in &mut scene.acts {
-            act.begin = first.saturating_add(act.fault.at);
+            act.begin = scene.window[0]
+                .saturating_add(within_period)
+                .saturating_add(act.fault.at);
+        }
+        for newcomer in first..scene.seats.len() {
+            self.start_again(&mut scene, newcomer)?;
         }
         let played = self.play(&mut scene);
         record.noise.window = Some(running.load.until_now());
@@ -180,15 +192,9 @@ impl<'a> Trial<'a, '_> {
             }
             (Report::Linked, Step::Linking) => {
                 self.agents[agent].send(&Command::Start { at: scene.start });
-                if self.context.experiment.settle.is_some() {
-                    let at = scene.window[0];
-                    self.agents[agent].send(&Command::Window { at });
-                }
                 seat.step = Step::Playing;
             }
             (Report::Done { sent }, Step::Playing) => seat.done = Some(sent),
-            // A new one looks for its steady state too.
-            (Report::Steady { .. }, Step::Playing) => {}
             _ => {
                 let agent = self.agents[agent].label.clone();
                 let cause = FailureCause::OutOfOrder { agent };

@@ -138,6 +138,8 @@ pub(super) enum State<'a> {
 /// What is held while a fault lasts; a link comes back when this is dropped.
 pub(super) enum Hold<'a> {
     Nothing,
+    /// A newcomer is there, and leaves when the fault ends.
+    Joined,
     /// Processes stand still.
     Stopped(Vec<Victim>),
     Unplugged(Unplugged<'a>),
@@ -214,7 +216,11 @@ impl Scene<'_, '_> {
                 }
                 State::Over => continue,
             };
-            quiet = quiet.min(due.saturating_sub(now).into());
+            // A newcomer that is not ready yet is let in as soon as it is.
+            quiet = match due.saturating_sub(now) {
+                Nanos::ZERO => quiet.min(TICK),
+                left => quiet.min(left.into()),
+            };
         }
         match self.window[1].saturating_sub(now) {
             Nanos::ZERO => quiet,

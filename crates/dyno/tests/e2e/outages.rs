@@ -289,6 +289,26 @@ fn a_caller_is_deaf_whose_provider_is_gone() {
 }
 
 #[test]
+fn a_newcomer_joins_and_leaves_while_others_run() {
+    for stack in ["udp", "iceoryx2"] {
+        let fault = "who = \"receiver 2\"\nwhat = \"join\"\nfor = \"500 ms\"";
+        let trial = trial(stack, fault, "topology = \"1-2\"", &[]);
+        assert!(lasted(&trial).1 >= 500_000_000, "{stack}: {trial:#}");
+        let who = trial["faults"][0]["who"].as_str().unwrap();
+        assert!(who.starts_with("agent (sink 2)"), "{who}");
+        // What came of it is said of the receiver that was there before.
+        let outage = outage(&trial);
+        assert_eq!(outage["receiver"], 1, "{stack}: {trial:#}");
+        assert_eq!(number(outage, "lost"), 0, "{stack}: {trial:#}");
+        assert_eq!(number(&trial["counts"], "received"), 400);
+        assert!(
+            !trial.to_string().contains("ended-after-fault"),
+            "{trial:#}"
+        );
+    }
+}
+
+#[test]
 fn two_faults_are_a_scenario() {
     let fault = "who = \"receiver\"\nwhat = \"stop\"\nfor = \"100 ms\"\n\
                  [[experiment.fault]]\nat = \"600 ms\"\nwho = \"sender\"\nwhat = \"restart\"\nfor = \"100 ms\"";

@@ -115,6 +115,7 @@ pub(crate) fn study(count: u32, first: u32, named: Option<&str>) -> Outcome {
         eprintln!("seed {seed}: {done} of {count} scenarios, {found} findings, {time} s");
         seed += 1;
     }
+    println!("the next part begins with seed {seed}");
     told(&rows, &findings)
 }
 

@@ -12,7 +12,7 @@ use dyno_adapter::{Sender, Sent};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_measure::{FaultLog, Pacer, Schedule, pacing};
 use dyno_model::fault::Noted;
-use dyno_model::protocol::SourceCounts;
+use dyno_model::protocol::{Endpoint, SourceCounts};
 use dyno_model::{Nanos, Workload};
 
 pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played, Failure> {
@@ -28,7 +28,11 @@ pub(super) fn play(job: &Job, thread: &ThreadState, kit: &Kit) -> Result<Played,
         let pacer = job.pacer();
         // Who takes the place of another finds those of its peers that are left, and may wait for others in vain.
         let enough = match job.assignment.generation {
-            0 => channel.readers.len(),
+            0 => {
+                let graph = &job.assignment.graph;
+                let is_there = |r: &&Endpoint| !graph.is_newcomer(job.experiment(), r.participant);
+                channel.readers.iter().filter(is_there).count()
+            }
             _ => 1,
         };
         let matched = || {

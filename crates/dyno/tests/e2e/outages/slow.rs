@@ -47,6 +47,25 @@ fn a_planted_silence_is_found_as_long_as_it_is() {
 }
 
 #[test]
+fn a_planted_relapse_is_told() {
+    // The receiver stands still for 10 ms and is back. From a second to a second and a half later nothing comes for 500 ms, which is
+    // more than the proof of 100 ms.
+    let options = "silence_ms = 500\nsilence_after = 3000";
+    let place = planted(options, "2 kHz", "600 ms", "4 s", 1);
+    let suite = std::fs::read_to_string(place.path("suites/outages.toml")).unwrap();
+    place.suite("outages", &suite.replace("nothing", "stop"));
+    place.run(&RUN_MINE).with_code(0);
+    let verdict = experiments(&place.show("out"))[0]["outage"]["verdict"].to_string();
+    assert!(verdict.contains("delivers again"), "{verdict}");
+    // Where the machine is too busy for a steady state, it is said to be late as well.
+    let late = ["is steady only after up to", "is not steady when"];
+    assert!(
+        late.iter().any(|words| verdict.contains(words)),
+        "{verdict}"
+    );
+}
+
+#[test]
 fn planted_deafness_in_one_of_twenty_trials_is_found_by_name() {
     let options = "deaf_after = 700\ndeaf_trials = 20";
     let place = planted(options, "1 kHz", "300 ms", "1 s", 20);
