@@ -18,6 +18,8 @@ pub struct PrintedTables {
     pub flaws: Vec<Flaw>,
     /// By their names in the file.
     tables: BTreeMap<String, Printed>,
+    /// The figures of sentences as printed, by `SENTENCE/FIGURE`.
+    said: BTreeMap<String, String>,
 }
 
 /// A table as it is printed.
@@ -84,6 +86,19 @@ impl From<&TableFile> for Printed {
     }
 }
 
+/// How far the ratio of two figures may move within a row before they come from two runs.
+const APART: f64 = 1.25;
+
+/// The numbers of a sentence as printed, without signs. Digits within a word, as in `p99`, are none.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ',')));
+    let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.map(|word| {
+        let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
+        word[..end.unwrap_or(word.len())].trim_end_matches(['.', ','])
+    })
+}
+
 /// A file that is built in: its name, and its text.
 macro_rules! built_in {
     ($($name:literal),+) => {
@@ -120,9 +135,16 @@ impl PrintedTables {
         let file = StatementFile::read(text, key)?;
         let tables = file.tables.iter();
         let tables = tables.map(|table| (table.id.get_ref().clone(), table.into()));
+        let said = file.texts.iter().flat_map(|text| {
+            let figures = text.figures.iter().zip(numbers(text.says.get_ref()));
+            let figures = figures.filter(|(figure, _)| !figure.skip);
+            let id = text.id.get_ref();
+            figures.map(move |(figure, number)| (format!("{id}/{}", figure.id), number.to_owned()))
+        });
         Ok(PrintedTables {
             key: key.to_owned(),
             tables: tables.collect(),
+            said: said.collect(),
             source: file.source,
             flaws: file.flaws,
         })
@@ -133,6 +155,26 @@ impl PrintedTables {
         let mut rows = self.rows(table).iter();
         let row = rows.find(|row| row.names.iter().any(|known| known == name))?;
         row.cells.get(1..)
+    }
+
+    /// The figure of a sentence as printed, by `SENTENCE/FIGURE`.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        self.said.get(name).map(String::as_str)
+    }
+
+    /// Whether the figures of that cell come from another run than those of every other cell of the row: the ratio of the first to the
+    /// second differs by more than a quarter. Cells with one figure cannot tell.
+    pub fn has_another_ratio(&self, table: &str, row: &str, column: &str) -> Option<bool> {
+        let (cells, at) = (self.row(table, row)?, self.column(table, column)?);
+        let ratio = |cell: &String| {
+            let mut parts = cell.split('/').map_while(|part| part.parse::<f64>().ok());
+            Some(parts.next()? / parts.next()?)
+        };
+        let own = ratio(cells.get(at)?)?;
+        let others = cells.iter().enumerate().filter(|(i, _)| *i != at);
+        let others: Vec<f64> = others.filter_map(|(_, cell)| ratio(cell)).collect();
+        let is_apart = |other: &f64| !(1.0 / APART..=APART).contains(&(own / other));
+        Some(!others.is_empty() && others.iter().all(is_apart))
     }
 
     /// The rows of a table, in its order.
@@ -188,6 +230,7 @@ impl<'de> Deserialize<'de> for PrintedTables {
                         ..Source::default()
                     },
                     flaws: own.flaws,
+                    said: BTreeMap::new(),
                     tables: tables.map(|(name, rows)| (name, table(rows))).collect(),
                 })
             }

@@ -128,6 +128,15 @@ impl Template {
         Ok(Template(pieces))
     }
 
+    /// Its text without figures.
+    pub(crate) fn plain(&self) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Show(..) | Piece::If(_) => None,
+        };
+        self.0.iter().filter_map(text).collect()
+    }
+
     /// Every expression in it.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.0.iter().filter_map(|piece| match piece {

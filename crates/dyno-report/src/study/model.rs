@@ -89,7 +89,7 @@ pub(crate) struct Line {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ranking {
     /// The word of lines that stand for the same thing, of which one is put in the order.
-    pub(crate) of: String,
+    pub(crate) of: Spanned<String>,
     /// A quantile.
     pub(crate) value: Formula,
     /// What is said of each.
@@ -242,8 +242,8 @@ pub(crate) struct Table {
     #[serde(default = "one")]
     pub(crate) forms: usize,
     /// The first columns, which are left-aligned and repeated where a table is split.
-    #[serde(default = "one")]
-    pub(crate) labels: usize,
+    #[serde(default)]
+    pub(crate) labels: Labels,
     #[serde(default)]
     pub(crate) head: Vec<Cell>,
     /// Titles, each with the templates of its cells, in place of `head` and `cells`.
@@ -285,6 +285,19 @@ pub(crate) struct Table {
 
 const fn one() -> usize {
     1
+}
+
+/// How many of the first columns are labels, and where that stands.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    pub(crate) at: Span,
+    pub(crate) n: usize,
+}
+
+impl Default for Labels {
+    fn default() -> Labels {
+        Labels { at: 0..0, n: 1 }
+    }
 }
 
 /// Columns for groups of experiments.
@@ -333,12 +346,14 @@ pub(crate) struct Row {
     pub(crate) unfit: Option<Formula>,
 }
 
-/// What stands above a row.
+/// What must stand above a row below all groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum After {
     Rows,
     None,
+    /// Anything or nothing.
+    All,
 }
 
 /// How many rows an experiment has, and where that stands.
@@ -447,6 +462,7 @@ macro_rules! placed {
 }
 
 placed!(Selection from Of: |at, of| Ok(Selection { at, of }));
+placed!(Labels from usize: |at, n| Ok(Labels { at, n }));
 placed!(Each from EachOf: |at, of| Ok(Each { at, of }));
 placed!(Formula from String: |at, text| {
     let expr = Expr::parse(&text).map_err(D::Error::custom)?;

@@ -78,7 +78,10 @@ fn entries<'a>(scope: &Scope<'a>, lines: &[Line<'a>]) -> (Vec<Entry>, Vec<Scope<
         return Default::default();
     };
     let name = |line: &Line<'a>| {
-        let found = line.bound.iter().find(|(name, _)| *name == ranking.of);
+        let found = line
+            .bound
+            .iter()
+            .find(|(name, _)| name == ranking.of.get_ref());
         found.map(|(_, value)| value.word())
     };
     let measured = |line: &Line<'a>| -> Option<(Scope<'a>, [f64; 3])> {

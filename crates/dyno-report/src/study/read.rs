@@ -1,12 +1,16 @@
 //! From the text of a study file to a [`Study`] whose every name, function and published row exists.
 
 use super::expr::Expr;
-use super::model::{Cell, Each, EachOf, Formula, Of, Selection, Span, Study, Table, words};
+use super::model::{Cell, Each, EachOf, Formula, Of, Selection, Span, Study, Table, Word, words};
 use super::names;
 use super::rows::GENERATORS;
 use super::scope::{AROUND, FUNCTIONS, OVER};
 use dyno_model::factors::in_tables;
 use dyno_toml::{Mistakes, Place, Problem, Problems, Source, suggest};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many names may stand behind one, so that definitions that double each other cannot take a table forever.
+const MOST_NAMES: u64 = 100_000;
 
 impl Study {
     /// Reads a study file. `source` names the file and has its text.
@@ -33,6 +37,7 @@ impl Study {
             bound: Vec::new(),
             words: words_of_lines(&study),
             in_relation: false,
+            told: BTreeSet::new(),
         }
         .all();
         problems.check(|n| format!("the study has {n} mistakes"))?;
@@ -53,10 +58,15 @@ struct Check<'s> {
     words: Vec<String>,
     /// A relation is made of names of experiments, not of other relations.
     in_relation: bool,
+    /// Places and messages so far: a word of a line that several cells use is one mistake.
+    told: BTreeSet<(usize, String)>,
 }
 
 impl Check<'_> {
     fn refuse(&mut self, at: &Span, message: String, help: String) {
+        if !self.told.insert((at.start, message.clone())) {
+            return;
+        }
         let at = Place {
             source: self.source.clone(),
             span: at.clone(),
@@ -88,12 +98,20 @@ impl Check<'_> {
         }
         self.in_relation = false;
         self.bound = vec!["form".to_owned()];
+        let mut weights = BTreeMap::new();
         for (name, cell) in &study.defines {
             self.cell(cell);
             if uses(study, name, &mut Vec::new()) {
                 let message = format!("`{name}` is defined by itself");
                 let help = "write what it is without it, also where it stands behind other names";
                 self.refuse(&cell.at, message, help.into());
+            } else if weight(study, name, &mut weights) > MOST_NAMES {
+                let message = format!("more than {MOST_NAMES} names stand behind `{name}`");
+                self.refuse(
+                    &cell.at,
+                    message,
+                    "use fewer names in its definition".into(),
+                );
             }
         }
         self.bound.clear();
@@ -107,6 +125,12 @@ impl Check<'_> {
                 self.formula(formula);
             }
             self.cell(&ranking.text);
+            let name = ranking.of.get_ref();
+            if !self.words.contains(name) {
+                let help = suggest::instead(name, "names", self.words.iter().map(String::as_str));
+                let message = format!("no line of `[lines]` has the name `{name}`");
+                self.refuse(&ranking.of.span(), message, help);
+            }
         }
         study.legend.iter().for_each(|cell| self.cell(cell));
         self.bound = ["title", "place", "year"].map(str::to_owned).to_vec();
@@ -152,14 +176,14 @@ impl Check<'_> {
         }
         let wanted_across = table.across.as_ref().map_or(0, |a| a.heads.len());
         let least = usize::from(table.across.is_none());
-        if !table.list && table.labels > table.head.len().saturating_sub(least) {
+        if !table.list && table.labels.n > table.head.len().saturating_sub(least) {
             let help = "write fewer `labels`, or more columns; the last column is no label";
             let columns = table.head.len();
             let message = format!(
                 "a table of {columns} columns cannot have {} labels",
-                table.labels
+                table.labels.n
             );
-            self.refuse(&table.title.at, message, help.into());
+            self.refuse(&table.labels.at, message, help.into());
         }
         for row in &table.rows {
             row.each.iter().for_each(|each| self.each(each));
@@ -177,7 +201,12 @@ impl Check<'_> {
                     row.across.len()
                 );
                 let help = "write as many cells in `across` of the row as `across` of the table has `heads`";
-                self.refuse(&table.title.at, message, help.into());
+                let at = row.across.first().or(row.cells.first());
+                self.refuse(
+                    at.map_or(&table.title.at, |cell| &cell.at),
+                    message,
+                    help.into(),
+                );
             }
             if row.cells.len() != wanted {
                 let at = row.cells.first().map_or(&table.title.at, |cell| &cell.at);
@@ -328,6 +357,7 @@ impl Check<'_> {
             return;
         }
         let published = &self.study.published;
+        let mut place = at.clone();
         let missing = match (name, arguments) {
             ("printed", [Expr::Text(table), Expr::Text(row), rest @ ..]) => {
                 let cell = match rest {
@@ -347,9 +377,29 @@ impl Check<'_> {
                     ),
                 })
             }
-            ("printed" | "column", [Expr::Text(table), ..]) => {
+            ("printed" | "column" | "another_ratio", [Expr::Text(table), ..]) => {
                 let is_empty = published.rows(table).is_empty();
                 is_empty.then(|| format!("there is no published table {table:?}"))
+            }
+            ("said", [argument]) => {
+                let names = match argument {
+                    Expr::Text(name) => vec![name.clone()],
+                    Expr::Name(path) => self.texts_of(path),
+                    _ => Vec::new(),
+                };
+                let missing = names
+                    .into_iter()
+                    .find(|name| published.said(name).is_none());
+                missing.map(|name| {
+                    // A word of a line has no place of its own.
+                    let quoted = format!("{name:?}");
+                    if let (Expr::Name(_), Some(start)) =
+                        (argument, self.source.inner().find(&quoted))
+                    {
+                        place = start..start + quoted.len();
+                    }
+                    format!("the published sentences have no figure {name:?}")
+                })
             }
             (
                 "named" | "measured" | "estimate" | "accuracy" | "withheld" | "clear" | "blurred",
@@ -357,6 +407,12 @@ impl Check<'_> {
             ) => {
                 self.named(argument, at);
                 None
+            }
+            ("has_column", [Expr::Text(title)]) => {
+                let heads = self.study.tables.iter().flat_map(|table| &table.head);
+                let mut titles = heads.flat_map(|cell| &cell.templates);
+                let is_known = titles.any(|template| template.plain() == *title);
+                (!is_known).then(|| format!("no table has a column {title:?}"))
             }
             ("shape", [Expr::Text(metric)]) => {
                 let is_known = names::metric(metric).is_some();
@@ -371,11 +427,23 @@ impl Check<'_> {
         };
         if let Some(message) = missing {
             self.refuse(
-                at,
+                &place,
                 message,
                 "write tables and rows as the published figures have them, factors and metrics as docs/reference/tables.md".into(),
             );
         }
+    }
+
+    /// The texts that a name of lines or records stands for.
+    fn texts_of(&self, path: &[String]) -> Vec<String> {
+        let [name] = path else {
+            return Vec::new();
+        };
+        let lines = &self.study.lines.own;
+        let of_lines = lines.iter().filter_map(|line| line.words.get(name));
+        let of_records = self.records.iter().filter(|(known, _)| known == name);
+        let of_records = of_records.map(|(_, text)| text.clone());
+        of_lines.map(Word::text).chain(of_records).collect()
     }
 
     /// Refuses what `named` cannot find: the text of each record, with a text before it.
@@ -403,8 +471,12 @@ impl Check<'_> {
 /// The names that lines bind.
 fn words_of_lines(study: &Study) -> Vec<String> {
     let own = study.lines.own.iter().flat_map(|line| line.words.keys());
-    let line = study.lines.other.iter().map(|_| "line".to_owned());
-    own.cloned().chain(line).collect()
+    let others = study
+        .lines
+        .other
+        .iter()
+        .flat_map(|_| ["line", "line_stack"]);
+    own.cloned().chain(others.map(str::to_owned)).collect()
 }
 
 /// Whether what a name stands for leads back to it; `above` are the names that led to it.
@@ -415,6 +487,26 @@ fn uses(study: &Study, name: &str, above: &mut Vec<String>) -> bool {
         return first == name;
     }
     above.push(name.to_owned());
+    let names = behind(study, name);
+    names.iter().any(|next| uses(study, next, above))
+}
+
+/// How many names stand behind a name, each as often as it is used; `known` are those that were counted.
+fn weight(study: &Study, name: &str, known: &mut BTreeMap<String, u64>) -> u64 {
+    if let Some(weight) = known.get(name) {
+        return *weight;
+    }
+    // What is defined by itself is refused elsewhere.
+    known.insert(name.to_owned(), 1);
+    let names = behind(study, name);
+    let all = names.iter().map(|next| weight(study, next, known));
+    let weight = all.fold(1, u64::saturating_add);
+    known.insert(name.to_owned(), weight);
+    weight
+}
+
+/// The names that the definition of a name uses.
+fn behind(study: &Study, name: &str) -> Vec<String> {
     let mut exprs: Vec<&Expr> = Vec::new();
     let mut selections: Vec<&Selection> = Vec::new();
     if let Some(cell) = study.defines.get(name) {
@@ -451,5 +543,5 @@ fn uses(study: &Study, name: &str, above: &mut Vec<String>) -> bool {
             names.extend(values.keys().flat_map(|name| words(name)));
         }
     }
-    names.iter().any(|next| uses(study, next, above))
+    names
 }

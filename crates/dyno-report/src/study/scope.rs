@@ -13,7 +13,7 @@ use dyno_model::{Metric, OptionValue, WorkloadKind};
 use dyno_stats::{Estimate, Latency, Quantile};
 use std::cell::{OnceCell, RefCell};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Where nothing can be said.
@@ -50,6 +50,8 @@ pub(crate) struct Scope<'a> {
     shapes: bool,
     /// Reasons that cells refer to by their numbers, each with how often.
     pub(crate) reasons: Rc<RefCell<Vec<(String, u64)>>>,
+    /// The titles of columns of the tables so far.
+    pub(crate) titles: Rc<RefCell<BTreeSet<String>>>,
     lines: Rc<OnceCell<Vec<Line<'a>>>>,
     /// The experiments with a row, and the factors that differ between them, once they were looked for.
     shown: Rc<OnceCell<Vec<&'a ExperimentSummary>>>,
@@ -70,10 +72,28 @@ type Function = (
 pub(crate) const OVER: [&str; 4] = ["most", "least", "median", "list"];
 
 /// All others.
-pub(crate) const FUNCTIONS: [Function; 27] = [
+pub(crate) const FUNCTIONS: [Function; 30] = [
     ("named", 1, 1, named),
     ("printed", 2, 3, printed),
     ("column", 2, 2, column),
+    ("said", 1, 1, |scope, arguments| {
+        let name = arguments.first()?.word();
+        Some(Value::Text(scope.study.published.said(&name)?.to_owned()))
+    }),
+    ("another_ratio", 3, 3, |scope, arguments| {
+        let [table, row, column] = arguments else {
+            return None;
+        };
+        let (table, row, column) = (table.word(), row.word(), column.word());
+        let published = &scope.study.published;
+        let is_another = published.has_another_ratio(&table, &row, &column)?;
+        is_another.then_some(Value::Number(1.0))
+    }),
+    ("has_column", 1, 1, |scope, arguments| {
+        let titles = scope.titles.borrow();
+        let is_there = titles.contains(&arguments.first()?.word());
+        is_there.then_some(Value::Number(1.0))
+    }),
     ("refused", 2, 3, refused),
     ("cpu", 1, 1, cpu),
     ("option", 1, 1, option),
@@ -168,6 +188,7 @@ impl<'a> Scope<'a> {
             column: None,
             shapes,
             reasons: Rc::default(),
+            titles: Rc::default(),
             lines: Rc::default(),
             shown: Rc::default(),
             varying: Rc::default(),
@@ -266,6 +287,11 @@ impl<'a> Scope<'a> {
                         }),
                     }
                 }
+            }
+            for line in &mut others {
+                let stack = line.experiments[0].experiment.stack.clone();
+                line.bound
+                    .push(("line_stack".to_owned(), Value::Text(stack)));
             }
             if let Some(order) = &lines.order {
                 others.sort_by_cached_key(|line| {

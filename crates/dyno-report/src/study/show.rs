@@ -178,6 +178,7 @@ fn show<'a>(table: &Table, whole: &Scope<'a>, out: &mut Page) {
             continue;
         };
         let title = scope.text(&table.title).unwrap_or_default();
+        whole.titles.borrow_mut().extend(grid.head.iter().cloned());
         match table.empty.as_ref().filter(|_| grid.is_empty()) {
             Some(empty) => out.list(&title, &[scope.text(empty).unwrap_or_default()]),
             None if table.list => {
@@ -292,7 +293,7 @@ fn grid<'a>(
     }
     Grid {
         head: head.into_iter().flatten().collect(),
-        labels: table.labels,
+        labels: table.labels.n,
         rows,
     }
 }
@@ -364,9 +365,11 @@ impl<'a> Rows<'a, '_> {
         for row in forms {
             let is_there = row.when.as_ref().is_none_or(is_some)
                 && !row.unless.as_ref().is_some_and(is_some)
-                && row
-                    .after
-                    .is_none_or(|after| (after == After::None) == self.texts.is_empty());
+                && match row.after {
+                    Some(After::None) => self.texts.is_empty(),
+                    Some(After::Rows) => !self.texts.is_empty(),
+                    Some(After::All) | None => true,
+                };
             if !is_there {
                 continue;
             }

@@ -211,3 +211,30 @@ fn what_the_clocks_do_not_bear_has_no_figure() {
     assert!(text.contains("(1) one way cannot be resolved"), "{text}");
     assert!(!text.contains("D1-1 imu: Zenoh"), "{text}");
 }
+
+#[test]
+fn a_refused_cell_of_a_divided_line_has_its_reason() {
+    let mut run = rwth();
+    let plan = &mut run.manifest.plan;
+    let imu = |e: &&dyno_model::Experiment| e.stack == "iceoryx2" && e.name == "imu";
+    let mut other = plan.experiments.iter().find(imu).unwrap().clone();
+    other.id = dyno_model::ExperimentId(plan.experiments.len() as u32);
+    other.wait = dyno_model::Wait::Spin;
+    plan.experiments.push(other);
+    plan.refused.push(dyno_model::plan::Refusal {
+        experiment: "imu".into(),
+        stack: "iceoryx2".into(),
+        factors: "stream 200 Hz, 1 kB, callback, stamp, host, 1-1".into(),
+        reason: "it does not leave its host".into(),
+    });
+    let text = render(&summary(&run), Format::Table, &RenderOptions::default());
+    for divided in ["callback", "spin"].map(|wait| format!("iceoryx2 ({wait}, stamp, SCHED_OTHER)"))
+    {
+        let cells = row(&text, "Communication time of imu", &divided, "p50");
+        assert!(cells[1].starts_with("refused ("), "{cells:?}");
+    }
+    assert!(
+        text.contains("refused: it does not leave its host [2 cells]"),
+        "{text}"
+    );
+}

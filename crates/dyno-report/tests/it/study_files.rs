@@ -167,7 +167,7 @@ fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
         (
             "labels = 2",
             "labels = 7",
-            "\"Half trips by payload",
+            "7",
             "of 7 columns cannot have 7 labels",
             "fewer `labels`",
         ),
@@ -195,6 +195,19 @@ fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
 fn one_mistake_is_told_once() {
     let text = EXAMPLE.replacen("{stack}", "{stak}", 1);
     assert_eq!(of_text("mine.toml", &text).unwrap_err().problems().len(), 1);
+}
+
+#[test]
+fn definitions_that_double_each_other_are_refused() {
+    let doubled = |n: usize| format!("n{n} = \"{{n{}}}{{n{}}}\"\n", n + 1, n + 1);
+    let defines: String = (0..40).map(doubled).collect();
+    let text = format!("shows = []\n[define]\n{defines}n40 = \"{{stack}}\"\n");
+    let mistakes = of_text("mine.toml", &text).unwrap_err();
+    let first = mistakes.problems()[0].to_string();
+    assert!(
+        first.contains("more than 100000 names stand behind `n0`"),
+        "{first}"
+    );
 }
 
 /// The texts of a key in all inline tables of a study.

@@ -78,3 +78,26 @@ fn a_terminal_with_room_shows_the_shape_of_each_distribution() {
         assert!(!shown(width, true).contains(is_bar));
     }
 }
+
+#[test]
+fn the_shape_is_explained_where_a_table_shows_it() {
+    let summary = crate::common::summary(&crate::common::iceperf());
+    let mut explained = 0;
+    for width in 40..200 {
+        let options = RenderOptions {
+            width: Some(width),
+            color: false,
+            sparklines: true,
+            ..RenderOptions::default()
+        };
+        let text = render(&summary, Format::Table, &options);
+        let is_shown = text.contains("Shape");
+        assert_eq!(
+            text.contains("shape: samples"),
+            is_shown,
+            "{width}:\n{text}"
+        );
+        explained += usize::from(is_shown);
+    }
+    assert!(explained > 0 && explained < 160, "{explained}");
+}
