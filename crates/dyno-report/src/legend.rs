@@ -269,7 +269,7 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
 
 /// What stands in the place of a figure whose interval is too wide: in one line, and below each other.
 pub(crate) const WIDE: [&str; 2] = [
-    "– (a–b): no figure, because its interval, from a to b, is wider than a factor of ten; trials x/y: x were measured, and about y are \
+    "– [a, b]: no figure, because its interval is wider than a factor of ten; trials x/y: x were measured, and about y are \
      needed if further trials scatter in the same way.",
     "–, t< or wide: no figure, because its interval is wider than a factor of ten (t< trials needed if further trials scatter in the same \
      way).",

@@ -5,9 +5,8 @@ use crate::text::cell;
 use dyno_stats::{Estimate, Latency, Quantile};
 use serde::{Serialize, Serializer};
 
-/// Half-widths of an interval that differ by less than this factor are printed as one `±`, the
-/// larger of the two.
-const SIMILAR: f64 = 1.25;
+/// At most so many significant digits stand in an interval.
+const MOST_DIGITS: usize = 7;
 
 /// `value` with three significant digits and without an exponent: `0.0312`, `12.3`, `12300`; `∞`, and a dash for what is not a
 /// number.
@@ -133,9 +132,9 @@ pub(crate) fn latency_ns(latency: &Latency) -> f64 {
 pub(crate) struct Measured {
     /// The number, or what stands for it.
     pub(crate) value: String,
-    /// Beside the number, in its unit: `±0.4` or `[12.0, 12.9]`.
+    /// Beside the number, in its unit: `[12.0, 12.9]`.
     pub(crate) beside: String,
-    /// Below the number, relative to it: `±3%` or `-2+15%`.
+    /// Below the number, relative to it: `-2+15%`.
     pub(crate) below: String,
 }
 
@@ -213,13 +212,12 @@ impl Measured {
                     Latency::Finite(ns) => sig3(ns / scale),
                     Latency::Infinite => "∞".into(),
                 };
-                let takes = |lead: &str| {
-                    need.map_or_else(String::new, |need| format!("{lead}{trials}/{need}"))
-                };
+                let takes =
+                    need.map_or_else(String::new, |need| format!(" (trials {trials}/{need})"));
                 let (lo, hi) = (end(&interval.lo), end(&interval.hi));
                 Measured {
                     value: "–".into(),
-                    beside: format!("({lo}–{hi}{})", takes(", trials ")),
+                    beside: format!("[{lo}, {hi}]{takes}"),
                     below: match need {
                         Some(need) => format!("t<{need}"),
                         None => "wide".into(),
@@ -246,15 +244,16 @@ impl Measured {
     }
 }
 
+/// With as many digits, from three on, as tell the ends from the number.
 fn absolute_interval(value: f64, lo: f64, hi: f64) -> String {
     let (lo, hi) = without_rounding(value, lo, hi);
-    if hi.is_infinite() {
-        return format!("[{}, ∞]", sig3(lo));
-    }
-    match symmetric(value - lo, hi - value) {
-        Some(half) => format!("±{}", half_width(value, half)),
-        None => format!("[{}, {}]", sig3(lo), sig3(hi)),
-    }
+    let is_told = |end: f64, digits: usize| {
+        end == value || significant(end, digits) != significant(value, digits)
+    };
+    let mut digits = 3..MOST_DIGITS;
+    let digits = digits.find(|n| is_told(lo, *n) && is_told(hi, *n));
+    let end = |end| significant(end, digits.unwrap_or(MOST_DIGITS));
+    format!("[{}, {}]", end(lo), end(hi))
 }
 
 /// Short, because it stands where there is little room: whole percents, rounded outwards, above
@@ -274,12 +273,9 @@ fn relative_interval(value: f64, lo: f64, hi: f64) -> String {
         return format!("-{}+∞%", percent(below));
     }
     if below < 1.0 && above < 1.0 {
-        return format!("±{}%", significant(below.max(above), 1));
+        return format!("-{}+{}%", significant(below, 1), significant(above, 1));
     }
-    match symmetric(below, above) {
-        Some(half) => format!("±{}%", percent(half)),
-        None => format!("-{}+{}%", percent(below), percent(above)),
-    }
+    format!("-{}+{}%", percent(below), percent(above))
 }
 
 /// Ends that differ from the value only by what floating-point arithmetic rounds are the value.
@@ -292,24 +288,6 @@ fn without_rounding(value: f64, lo: f64, hi: f64) -> (f64, f64) {
         }
     };
     (end(lo), end(hi))
-}
-
-/// The larger of two half-widths where they are about the same.
-fn symmetric(below: f64, above: f64) -> Option<f64> {
-    let (small, large) = (below.min(above).max(0.0), below.max(above));
-    (large <= small * SIMILAR).then_some(large)
-}
-
-/// A half-width with the decimals of its value, or with one significant digit where those would
-/// show nothing.
-fn half_width(value: f64, half: f64) -> String {
-    let shown = sig3(value);
-    let places = shown.split_once('.').map_or(0, |(_, digits)| digits.len());
-    let text = format!("{half:.places$}");
-    match text.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
-        true => text,
-        false => significant(half, 1),
-    }
 }
 
 /// A large number with an SI prefix and its unit: `1.23 M`, `45.0 kB`.
@@ -393,29 +371,29 @@ mod tests {
     }
 
     #[test]
-    fn an_even_interval_is_a_plus_minus_and_an_uneven_one_a_range() {
+    fn an_interval_is_a_range_and_where_there_is_little_room_relative() {
         let even = Measured::estimate(&finite(12_300.0, 11_900.0, 12_700.0), 1e3);
-        assert_eq!(even.line(), "12.3 ±0.4");
-        assert_eq!(even.stacked(), "12.3\n±4%");
+        assert_eq!(even.line(), "12.3 [11.9, 12.7]");
+        assert_eq!(even.stacked(), "12.3\n-4+4%");
         let uneven = Measured::estimate(&finite(12_300.0, 12_000.0, 15_900.0), 1e3);
         assert_eq!(uneven.line(), "12.3 [12.0, 15.9]");
         assert_eq!(uneven.stacked(), "12.3\n-3+30%");
         let wild = Measured::estimate(&finite(10.0, 1.0, 8_400.0), 1.0);
         assert_eq!(wild.stacked(), "10.0\n-90+84k%");
         let fine = Measured::estimate(&finite(10.0, 9.98, 10.09), 1.0);
-        assert_eq!(fine.stacked(), "10.0\n±0.9%");
+        assert_eq!(fine.stacked(), "10.0\n-0.2+0.9%");
     }
 
     #[test]
     fn an_interval_too_narrow_for_the_digits_still_shows() {
         let narrow = Measured::estimate(&finite(12_300.0, 12_290.0, 12_310.0), 1e3);
-        assert_eq!(narrow.line(), "12.3 ±0.01");
+        assert_eq!(narrow.line(), "12.3 [12.29, 12.31]");
         let none = Measured::estimate(&finite(12_300.0, 12_300.0, 12_300.0), 1e3);
-        assert_eq!(none.line(), "12.3 ±0");
-        assert_eq!(none.stacked(), "12.3\n±0%");
+        assert_eq!(none.line(), "12.3 [12.3, 12.3]");
+        assert_eq!(none.stacked(), "12.3\n-0+0%");
         let rounded = finite(12_300.0, 12_300.0 - 1e-9, 12_300.0 + 2e-9);
-        assert_eq!(Measured::estimate(&rounded, 1e3).line(), "12.3 ±0");
-        assert_eq!(Measured::estimate(&rounded, 1e3).stacked(), "12.3\n±0%");
+        assert_eq!(Measured::estimate(&rounded, 1e3).line(), none.line());
+        assert_eq!(Measured::estimate(&rounded, 1e3).stacked(), none.stacked());
     }
 
     #[test]

@@ -28,6 +28,7 @@ import {
   windowOf,
 } from './format.js';
 import { rangeMark, rangeScale, swatch } from './marks.js';
+import { groupBy, isYardstick, questionKey } from './plots/common.js';
 import { keptTable, nameColumn, textColumn } from './table.js';
 import { metricName } from './tables.js';
 
@@ -41,7 +42,21 @@ export function matrix(section, store, open) {
     rowClass: (c) => (c.e.trials === 0 ? 'failed' : c.e.is_floor || c.e.is_loopback ? 'yardstick' : null),
   });
   section.append(table.element);
-  store.watch((view) => table.fill({ ...columnsOf(view, open), rows: view.cells }));
+  store.watch((view) => table.fill({ ...columnsOf(view, open), rows: inBlocks(view.cells) }));
+}
+
+/** The cells question by question, each with its floors first: those under its conditions, and those that its ratios are of. */
+export function inBlocks(cells) {
+  const byId = new Map(cells.map((c) => [`${c.run}.${c.e.id}`, c]));
+  const placed = new Set();
+  const groups = groupBy(cells, questionKey).map(({ items }) => items);
+  // Blocks of floors alone come last: most of them stand in others.
+  groups.sort((a, b) => Number(a.every(isYardstick)) - Number(b.every(isYardstick)));
+  for (const items of groups) {
+    const floors = items.map((c) => byId.get(`${c.run}.${c.e.floor?.id}`)).filter(Boolean);
+    for (const cell of [...items.filter(isYardstick), ...floors, ...items]) placed.add(cell);
+  }
+  return [...placed];
 }
 
 const sortText = (of) => (c) => of(c) || null;

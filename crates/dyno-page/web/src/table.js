@@ -31,7 +31,7 @@ export class DataTable {
    * `name` is short and unique, for the state; `sort` is {key, descending} or null: the rows' own order;
    * `limit` shows that many rows until asked for more; `onSort(sort)` is told of the reader's wish;
    * `rowClass(row)` marks rows; `tall` keeps the headings in sight while the rows scroll; `explain` says below
-   * the table what its columns hold, for whom a pointer's hint is out of reach.
+   * the table what its columns hold, for whom a pointer's hint is out of reach, and leaves out columns without a value.
    */
   constructor({
     name,
@@ -74,9 +74,12 @@ export class DataTable {
 
   /** Shows these rows in these columns. */
   fill({ columns, rows, caption }) {
-    this.columns = columns;
+    const used = (column) => rows.length === 0 || rows.some((row) => hasValue(column.cell(row)));
+    this.columns = this.legend ? columns.filter(used) : columns;
     this.rows = rows;
-    if (caption !== undefined) refill(this.caption, caption);
+    const left = columns.filter((column) => !this.columns.includes(column)).map((column) => column.title);
+    const absent = left.length ? `. Without a value: ${left.join(', ')}` : '';
+    if (caption !== undefined) refill(this.caption, caption + absent);
     this.draw();
   }
 
@@ -248,6 +251,12 @@ export function sorted(rows, columns, sort) {
     return order * turn || a.at - b.at;
   });
   return keyed.map(({ row }) => row);
+}
+
+/** Whether a cell says more than that there is nothing. */
+function hasValue(content) {
+  const value = content && typeof content === 'object' && 'interval' in content ? content.value : content;
+  return value !== '–' && value !== '' && value !== null && value !== undefined;
 }
 
 function unknown(key) {

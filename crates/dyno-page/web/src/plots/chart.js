@@ -47,7 +47,7 @@ export const fit = (text, width) => short(text, Math.max(6, Math.floor(width / C
  * The place of `count` panels below a head (caption and legend) and above notes. `height` is that of a panel's
  * drawing area; margins hold axis labels. Height and lower margin may be functions of the panel's number. `offset` is
  * where the first line begins. Answers `{ total, captionTop, legendTop, notesTop, boxes }`, a box being
- * `{ left, width, top, height, px, titleLeft, titleTop }`.
+ * `{ left, width, top, height, px, titleLeft, titlePx, titleTop }`.
  */
 export function layout(
   theme,
@@ -83,7 +83,9 @@ export function layout(
       boxes.push({
         left: percent(from, width),
         width: percent(px, width),
-        titleLeft: percent(from, width),
+        // A title may stand over the labels of the axis: it needs the room.
+        titleLeft: percent(from - left, width),
+        titlePx: width / columns - 8,
         px,
         titleTop: top,
         top: top + above,
@@ -134,7 +136,7 @@ function textAt(theme, text, { left = 0, top, muted = false, bold = false, size 
 /** The title of a panel, cut to its width, or the subtitle of a box that belongs to the panel before it. */
 export function panelTitle(theme, box, title, subtitle) {
   const at = { left: box.titleLeft, top: box.titleTop + 4 };
-  const room = (text) => fit(text, box.px * 0.94);
+  const room = (text) => fit(text, box.titlePx);
   if (title !== undefined) return [textAt(theme, room(title), { ...at, bold: true, size: 12.5 })];
   return subtitle === undefined ? [] : [textAt(theme, room(subtitle), { ...at, muted: true })];
 }

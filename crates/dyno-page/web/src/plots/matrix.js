@@ -1,7 +1,8 @@
 // The whole matrix: a row for each stack, a column for each question, the colour by how many times as long as the
-// best of the column (or as its floor) it takes. Every cell has its number; what failed has a cross.
+// best of the column (or as its floor) it takes. Every cell has its number; what failed has a cross. Each wait strategy has
+// a matrix of its own, so that what polls never stands beside what sleeps.
 
-import { QUANTILES, ratioEstimate, sig3 } from '../format.js';
+import { QUANTILES, factors, ratioEstimate, sig3 } from '../format.js';
 import {
   allConditions,
   distinctions,
@@ -19,7 +20,7 @@ import {
   withFloors,
   withoutWait,
 } from './common.js';
-import { categoryAxis, compose, gridAt, layout, lettering, nothing, onPanel, stroke, widthOf } from './chart.js';
+import { categoryAxis, compose, gridAt, layout, lettering, nothing, onPanel, panelTitle, stroke, widthOf } from './chart.js';
 import { column, pick, rounded, stackColumns, dataOf } from './plot.js';
 import { brief, name, plural, short, textWidth } from './text.js';
 import { cellTip } from './tip.js';
@@ -33,8 +34,9 @@ const COLUMN = 34;
 const UPRIGHT = 96;
 const HEAD_UPRIGHT = 58;
 const HEAD_LENGTH = 25;
-/** Height of the names above columns. */
+/** Height of the names above columns, and of the title above these. */
 const GROUP = 22;
+const TITLE = 24;
 const ROW = 24;
 const MAX_BANDS = 8;
 
@@ -64,6 +66,9 @@ function entryOf(view, cell, best) {
   return { ...entry, ratio, text: tight(ratio) };
 }
 
+const waitFactor = () => factors().find((f) => f.key === 'wait');
+const waitOf = (column) => meant(column.items[0]).wait ?? '';
+
 /** A ratio in four characters: 1.02, 3.4, 12, 345, 12k. */
 function tight(ratio) {
   if (ratio < 0.01) return '<.01';
@@ -85,21 +90,23 @@ function floorRatio(view, cell) {
 }
 
 function drawn(view) {
-  const columns = withFloors(view, groupBy(view.cells, questionKey)).map(({ items }) => {
+  const asked = withFloors(view, groupBy(view.cells, questionKey)).map(({ items }) => {
     // Yardsticks may be faster, but nobody can choose them.
     const figures = items.filter((c) => !isYardstick(c)).map((c) => valueOf(view, c).value);
     const known = figures.filter((v) => v !== null && Number.isFinite(v));
     return { items, best: known.length ? Math.min(...known) : null };
   });
+  const matrices = groupBy(asked, waitOf).map(({ key, items }) => ({ wait: key, columns: items.length, items }));
+  const columns = matrices.flatMap((m) => m.items);
   const all = columns.flatMap((c) => c.items.map(meant));
   const { words, rest, shared } = distinctions(
     columns.map((c) => meant(c.items[0])),
-    withoutWait(view.cells),
+    [...withoutWait(view.cells), ...(matrices.length > 1 ? ['wait'] : [])],
     all,
   );
   const names = groupBy(columns, (c) => c.items[0].e.experiment);
   // Names that stand for several columns are written once, above them.
-  const grouped = names.length > 1 && columns.length >= 2.5 * names.length;
+  const grouped = names.length > 1 && Math.max(...matrices.map((m) => m.columns)) >= 2.5 * names.length;
   const titled = columns.map((c, i) => ({
     ...c,
     group: grouped ? c.items[0].e.experiment : null,
@@ -116,22 +123,33 @@ function drawn(view) {
   const entries = columns.flatMap((column, x) =>
     column.items.map((cell) => ({ ...entryOf(view, cell, column.best), x, y: rowOf.get(seriesName(view, cell)) })),
   );
-  return { columns: titled, rows, entries, shared, grouped };
+  return { columns: titled, matrices, rows, entries, shared, grouped };
 }
 
-/** Columns in bands below each other, as many in each as have room. */
+/** The columns of each matrix in bands below each other, as many in each as have room. */
 function bandsOf(theme, d) {
   const room = Math.max(1, Math.floor((widthOf(theme) - LEFT - RIGHT) / COLUMN));
-  const count = Math.ceil(d.columns.length / room);
-  // Bands of about the same length look like one matrix.
-  const size = Math.ceil(d.columns.length / Math.max(1, count));
-  const all = Array.from({ length: count }, (_, b) => {
-    const [from, to] = [b * size, Math.min(d.columns.length, (b + 1) * size)];
-    const used = new Set(d.entries.filter((e) => e.x >= from && e.x < to).map((e) => e.y));
-    return { from, to, rows: d.rows.map((_, y) => y).filter((y) => used.has(y)) };
-  });
-  return { bands: all.slice(0, MAX_BANDS), left: d.columns.length - Math.min(d.columns.length, MAX_BANDS * size) };
+  const all = [];
+  for (const { wait, columns } of d.matrices) {
+    // Bands of about the same length look like one matrix.
+    const size = Math.ceil(columns / Math.ceil(columns / room));
+    const first = all.at(-1)?.to ?? 0;
+    for (let from = first; from < first + columns; from += size) {
+      const to = Math.min(from + size, first + columns);
+      const used = new Set(d.entries.filter((e) => e.x >= from && e.x < to).map((e) => e.y));
+      const title = d.matrices.length > 1 && from === first ? `${waitFactor()?.lead ?? ''}${wait}` : undefined;
+      all.push({ from, to, title, rows: d.rows.map((_, y) => y).filter((y) => used.has(y)) });
+    }
+  }
+  const bands = all.slice(0, MAX_BANDS);
+  return { bands, left: d.columns.length - (bands.at(-1)?.to ?? 0) };
 }
+
+/** The most columns of a band. */
+const longest = (bands) => Math.max(1, ...bands.map((band) => band.to - band.from));
+
+/** Room for the titles of matrices. */
+const titlePx = (d) => (d.matrices.length > 1 ? TITLE : 0);
 
 function notesOf(view, d, left) {
   const marks = [
@@ -149,7 +167,7 @@ function notesOf(view, d, left) {
 }
 
 /** The width of a column in px. */
-const columnPx = (theme, bands) => (widthOf(theme) - LEFT - RIGHT) / Math.max(1, bands[0]?.to - bands[0]?.from || 1);
+const columnPx = (theme, bands) => (widthOf(theme) - LEFT - RIGHT) / longest(bands);
 
 /** Room for the names of columns. */
 function headPx(d, column) {
@@ -166,7 +184,7 @@ function placeOf(view, theme, d) {
     maxColumns: 1,
     left: LEFT,
     right: RIGHT,
-    above: headPx(d, columnPx(theme, bands)),
+    above: titlePx(d) + headPx(d, columnPx(theme, bands)),
     below: 14,
     caption: d.shared,
     // The scale of colours has the place of the legend.
@@ -217,10 +235,10 @@ function option(view, theme) {
   const min = 0;
   const max = Math.max(Math.log10(2), ...ratios.map(Math.log10));
   const ramp = rampOf(theme);
-  const parts = { grid: [], xAxis: [], yAxis: [], series: [] };
+  const parts = { grid: [], xAxis: [], yAxis: [], series: [], titles: [] };
+  const size = longest(at.bands);
   at.bands.forEach((band, b) => {
     const box = at.boxes[b];
-    const size = at.bands[0].to - at.bands[0].from;
     const share = (band.to - band.from) / size;
     const width = `${(parseFloat(box.width) * share).toFixed(3)}%`;
     parts.grid.push({ ...gridAt(box), width });
@@ -234,6 +252,7 @@ function option(view, theme) {
     parts.yAxis.push(
       categoryAxis(theme, b, band.rows.map((y) => d.rows[y].name), { length: 26, inverse: true, axisLine: { show: false } }),
     );
+    parts.titles.push(...panelTitle(theme, box, band.title));
     parts.series.push(...bandSeries(view, theme, d, band, b, { ramp, min, max }));
     if (d.grouped) parts.series.push(groupHeads(theme, d, band, b, box));
   });
@@ -336,7 +355,7 @@ function groupHeads(theme, d, band, b, box) {
       const [w] = api.size([1, 1]);
       const x1 = api.coord([from, 0])[0] - w / 2 + 2;
       const x2 = api.coord([to, 0])[0] + w / 2 - 2;
-      const y = box.titleTop + GROUP - 6;
+      const y = box.titleTop + titlePx(d) + GROUP - 6;
       const text = short(group, Math.max(3, Math.floor((x2 - x1) / 7.4)));
       const look = { verticalAlign: 'bottom', fontSize: 12, fontWeight: 600 };
       const line = stroke(x1, y, x2, y, { color: theme.muted, width: 1 });

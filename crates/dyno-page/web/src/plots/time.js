@@ -258,7 +258,7 @@ function partsOf(view, theme, d) {
         series: top.series,
       },
       {
-        title: 'CPU time taken by the host',
+        title: `${run}CPU time taken by the host`,
         xAxis: axisOf(theme, 2 * p + 1, x, { log: false, format: brief, title: `since the first trial, ${panel.unit}`, gap: 26 }),
         yAxis: axisOf(theme, 2 * p + 1, below.y, { log: false, format: shareTick, gap: 56 }),
         series: below.series,

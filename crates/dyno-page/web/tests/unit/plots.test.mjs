@@ -145,6 +145,17 @@ test('plots have names of their own, titles and questions', () => {
   }
 });
 
+test('titles tell the panels of a plot apart', () => {
+  for (const plot of plots) {
+    for (const [label, v] of views()) {
+      for (const width of [960, 340]) {
+        const bold = plot.option(v, { ...theme(), width }).title.filter((t) => t.textStyle.fontWeight === 600).map((t) => t.text);
+        assert.equal(new Set(bold).size, bold.length, `${plot.id}, ${label}: ${bold}`);
+      }
+    }
+  }
+});
+
 test('nothing applies to nothing', () => {
   assert.deepEqual(plots.filter((p) => p.applies(view(empty()))).map((p) => p.id), []);
 });

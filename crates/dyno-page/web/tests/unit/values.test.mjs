@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { splitFactors } from '../../src/format.js';
 import { TABLES } from '../fixture.mjs';
 import { learn } from '../../src/tables.js';
+import { inBlocks } from '../../src/matrix.js';
 import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
@@ -348,4 +349,31 @@ test('the way to a capacity: every value that was tried stands over the one that
   assert.match(notes[1], /not even 1 kHz is kept with confidence, broken from 1 kHz \(the sources sent only 50 % of what was due\)\.$/);
   assert.match(notes[2], /^udp, stream: not finished; so far kept up to 2 kHz\.$/);
   assert.equal(plot('knee').applies(view(stacks(2))), false, 'a run that was no search');
+});
+
+test('matrix: what polls and what sleeps have a matrix each, under a title of its own', () => {
+  const v = view(documentOf([[
+    cell(0, { stack: 'a', p50: 10_000 }),
+    cell(1, { stack: 'a', p50: 1000, wait: 'spin' }),
+    cell(2, { stack: 'b', p50: 20_000 }),
+    cell(3, { stack: 'b', p50: 3000, wait: 'spin' }),
+  ]]));
+  const option = plot('matrix').option(v, theme());
+  assert.deepEqual(option.title.map((t) => t.text).filter((t) => t.startsWith('wait')), ['wait block', 'wait spin']);
+  const shown = [0, 1].map((b) => series('matrix', v, new RegExp(`^matrix:${b}$`))[0].data.map((d) => d.open.experiment));
+  assert.deepEqual(shown, [[0, 2], [1, 3]]);
+  assert.deepEqual(rows('matrix', v).map((r) => r['times best']), [1, 2, 1, 3]);
+});
+
+test('all experiments: each floor stands at the head of the block whose ratios it is of', () => {
+  const floor = (id) => ({ id, stack: 'floor-futex', p50_ratio: null });
+  const v = view(documentOf([[
+    cell(0, { stack: 'a', floor: floor(3) }),
+    cell(1, { stack: 'a', wait: 'callback', floor: floor(3) }),
+    cell(2, { stack: 'a', wait: 'spin', floor: floor(4) }),
+    cell(3, { stack: 'floor-futex' }),
+    cell(4, { stack: 'floor-spin', wait: 'spin' }),
+    cell(5, { stack: 'b', wait: 'spin', floor: floor(4) }),
+  ]]));
+  assert.deepEqual(inBlocks(v.cells).map((c) => c.index), [3, 0, 1, 4, 2, 5]);
 });
