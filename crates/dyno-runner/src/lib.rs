@@ -31,7 +31,7 @@ mod startup;
 mod trial;
 mod wiring;
 
-pub use agent::{AgentCommand, DescribeError, describe_adapters};
+pub use agent::{AgentCommand, DescribeError, check_protocol, describe_adapters};
 pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
 pub use daemon::is_installed;
