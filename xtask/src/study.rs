@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         Some("noise") => {
             let word = |at: usize| arguments.get(at).map(String::as_str);
             match (word(2), word(3)) {
-                (Some("guest"), accelerator) => noise::guest::study(number(1, 40)?, accelerator),
+                (Some("guest"), accelerator) => noise::of_guest(number(1, 40)?, accelerator),
                 (program, None) => noise::study(number(1, 40)?, program, &["steal"]),
                 (program, Some("gaps")) => {
                     noise::study(number(1, 40)?, program, &["steal", "gaps"])

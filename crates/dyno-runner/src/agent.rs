@@ -5,7 +5,7 @@ use crate::container;
 use dyno_measure::Counters;
 use dyno_model::Nanos;
 use dyno_model::cause::FailureCause;
-use dyno_model::protocol::{Command, Counter, Report};
+use dyno_model::protocol::{self, Command, Counter, Report};
 use dyno_model::{AdapterDescription, Against, Plan};
 use rustix::process::{Pid, Signal};
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
@@ -83,6 +83,20 @@ pub enum DescribeError {
         "cannot read the agent's list of adapters: {0}; are `dyno` and its agent from the same build?"
     )]
     Garbled(#[from] serde_json::Error),
+    /// It is of a build that cannot play a trial of this one.
+    #[error(
+        "its agents speak {}, and those of dyno {} speak version {}; build both from sources with the same protocol version, or run \
+         each build by itself and use `dyno compare OLD NEW`",
+        match found {
+            Some(version) => format!("protocol version {version}"),
+            None => "an unknown protocol".to_owned(),
+        },
+        env!("CARGO_PKG_VERSION"), protocol::VERSION
+    )]
+    OtherProtocol {
+        /// The version of its first word; `None`: it said none.
+        found: Option<u64>,
+    },
 }
 
 /// Asks an agent for all adapters: in a process of its own, since it loads their libraries.
@@ -92,6 +106,23 @@ pub enum DescribeError {
 /// When the agent cannot be started, fails, or speaks another version.
 pub fn describe_adapters(agent: &AgentCommand) -> Result<Vec<AdapterDescription>, DescribeError> {
     ask(agent, std::iter::once("--describe".into()))
+}
+
+/// Sees that the agents of another build can take part in trials of this one. An agent that nobody speaks to ends after its
+/// first word.
+///
+/// # Errors
+///
+/// When the agent cannot be started or does not end, or speaks another version.
+pub fn check_protocol(agent: &AgentCommand) -> Result<(), DescribeError> {
+    let said = output_within(agent, std::iter::empty(), LISTING)?.stdout;
+    let line = said.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // Of an older build, whose report may have other fields.
+    let hello = serde_json::from_slice(line).unwrap_or(serde_json::Value::Null);
+    match hello["protocol"].as_u64() {
+        Some(version) if version == u64::from(protocol::VERSION) => Ok(()),
+        found => Err(DescribeError::OtherProtocol { found }),
+    }
 }
 
 /// How long an agent may take that only lists what it has: it loads libraries, perhaps from a slow disk.
@@ -110,6 +141,21 @@ fn ask_within<T: DeserializeOwned>(
     arguments: impl Iterator<Item = OsString>,
     within: Duration,
 ) -> Result<T, DescribeError> {
+    let output = output_within(agent, arguments, within)?;
+    if !output.status.success() {
+        return Err(DescribeError::Ended {
+            status: exit(output.status).to_string(),
+            stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        });
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn output_within(
+    agent: &AgentCommand,
+    arguments: impl Iterator<Item = OsString>,
+    within: Duration,
+) -> Result<Output, DescribeError> {
     let start = |source| DescribeError::Start {
         program: agent.program.clone(),
         source,
@@ -133,14 +179,7 @@ fn ask_within<T: DeserializeOwned>(
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         return Err(DescribeError::Silent { within });
     };
-    let output = output.map_err(start)?;
-    if !output.status.success() {
-        return Err(DescribeError::Ended {
-            status: exit(output.status).to_string(),
-            stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        });
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    output.map_err(start)
 }
 
 /// What an agent's reader threads tell.

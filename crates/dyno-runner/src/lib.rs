@@ -37,7 +37,7 @@ mod startup;
 mod trial;
 mod wiring;
 
-pub use agent::{AgentCommand, DescribeError, describe_adapters};
+pub use agent::{AgentCommand, DescribeError, check_protocol, describe_adapters};
 pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
 pub use dyno_own::Why;

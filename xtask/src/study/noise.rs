@@ -3,7 +3,9 @@
 //! stacks that spin, that sleep, and that have the kernel at work. No load is pinned; where it ran is noted, since what it did on
 //! CPUs that a trial does not use disturbs none.
 
-pub(super) mod guest;
+mod guest;
+
+pub(super) use guest::study as of_guest;
 
 use super::bench::{Place, list, share};
 use crate::{Outcome, files};

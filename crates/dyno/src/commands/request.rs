@@ -1,5 +1,6 @@
 //! What `dyno run` is asked for: by its arguments, or with `--like` by a stored run.
 
+use crate::agents::agent_command;
 use crate::cli::{ClockArg, RunArgs};
 use crate::commands::check::limits_text;
 use crate::commands::judged::located;
@@ -7,6 +8,7 @@ use crate::exit::{Code, Failure, Result};
 use crate::files;
 use dyno_model::{Against, Precision, Request, Search};
 use dyno_plan::Catalog;
+use dyno_runner::AgentCommand;
 use std::path::Path;
 
 /// Where a run takes place unless somebody says otherwise.
@@ -126,10 +128,30 @@ fn against(text: &str) -> Result<Against> {
             name: text.to_owned(),
         });
     }
-    build(Path::new(text)).map_err(|what| {
+    let found = build(Path::new(text)).map_err(|what| {
         failure!(
             Usage,
             "--against {text}: {what}; name the `dyno` program of another build"
+        )
+    })?;
+    can_play(&found)?;
+    Ok(found)
+}
+
+/// Sees that agents of another build understand this one: no trial of the base could be measured otherwise.
+fn can_play(base: &Against) -> Result<()> {
+    let Against::Build { program, version } = base else {
+        return Ok(());
+    };
+    let agent = AgentCommand {
+        program: program.clone(),
+        ..agent_command()?
+    };
+    dyno_runner::check_protocol(&agent).map_err(|e| {
+        failure!(
+            Usage,
+            "{version} at {} cannot be the base: {e}",
+            program.display()
         )
     })
 }
@@ -155,7 +177,7 @@ pub(super) fn same_build(stored: &Against, advice: &str) -> Result<()> {
         return Ok(());
     };
     let found = match build(program) {
-        Ok(found) if found == *stored => return Ok(()),
+        Ok(found) if found == *stored => return can_play(stored),
         Ok(Against::Build { version, .. }) => format!("this machine has {version} there"),
         Ok(_) => "this machine has something else there".to_owned(),
         Err(what) => what,

@@ -3,6 +3,7 @@
 
 use crate::harness::{Place, on_stack};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
 
 const SUITE: &str = r#"
     title = "short"
@@ -186,6 +187,25 @@ fn another_build_plays_the_base() {
         .run(&["run", "short", "--against", nothing.to_str().unwrap()])
         .with_code(2)
         .says("another build");
+    // The first word of an agent of an older protocol: refused before anything is stored.
+    let old = place.path("old-dyno");
+    std::fs::write(
+        &old,
+        "#!/bin/sh\ncase $1 in --version) echo dyno 0.0.1;; *) echo '{\"report\":\"hello\",\"protocol\":3}';; esac\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let old = old.to_str().unwrap();
+    let ended = place.run(&["run", "short", "--out", "refused", "--against", old]);
+    let ended = ended.with_code(2).says("dyno 0.0.1");
+    // Wrapped to the terminal's width.
+    let said = ended.stderr.replace('│', " ");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("its agents speak protocol version 3, and those of dyno "),
+        "{said}"
+    );
+    assert!(!place.path("refused").exists());
     assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
 }
 

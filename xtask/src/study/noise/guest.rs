@@ -2,7 +2,7 @@
 //! the guest, whose scheduler is the one that is read. An emulated guest on fewer CPUs than it has is itself disturbed: its CPUs wait
 //! for each other without its knowing, so that what its own processes do may look longer than it was.
 
-use super::super::bench::Place;
+use crate::study::bench::Place;
 use crate::{Outcome, files, kernel, packages, steps};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ const CPUS: &str = "4";
 const MEMORY: &str = "1G";
 const INIT: &str = include_str!("guest.sh");
 
-pub(in super::super) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
+pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
     let place = Place::new("noise-guest")?;
     kernel::fetch()?;
     let boot = files::list(&packages::cache("kernel").join("boot"))?;
