@@ -16,16 +16,17 @@ dyno-conformance: dyno-adapter
 dyno-doctor: dyno-measure dyno-model
 dyno-measure: dyno-model
 dyno-own:
+dyno-parallel:
 dyno-kit: dyno-model
 dyno-fuzz: dyno-audit dyno-judge dyno-model dyno-page dyno-plan dyno-report dyno-store
 dyno-plan: dyno-model dyno-toml
 dyno-probe: dyno-measure dyno-model
-dyno-stats: dyno-model
-dyno-store: dyno-model
+dyno-stats: dyno-model dyno-parallel
+dyno-store: dyno-model dyno-parallel
 dyno-toml:
-dyno-report: dyno-model dyno-stats dyno-toml
+dyno-report: dyno-model dyno-parallel dyno-stats dyno-toml
 dyno-judge: dyno-audit dyno-model dyno-report dyno-stats dyno-toml
-dyno-page: dyno-judge dyno-model dyno-report dyno-stats
+dyno-page: dyno-judge dyno-model dyno-parallel dyno-report dyno-stats
 dyno-export: dyno-model dyno-report dyno-stats
 dyno-audit: dyno-model dyno-report dyno-stats
 dyno-runner: dyno-measure dyno-model dyno-own dyno-stats

@@ -48,8 +48,12 @@ usage: cargo xtask study WHICH
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` raise a
                       false alarm, and how soon does it detect planted changes (TRIES times, 20)?
-  noise [BURSTS]      bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which
-                      trials are flagged, for stacks that spin, sleep, or work in the kernel?
+  noise [BURSTS] [DYNO] [gaps]  bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which
+                      trials are flagged, for stacks that spin, sleep, or work in the kernel? DYNO is another program
+                      than the release build; with `gaps`, those before a trial are the hypervisor's, as steal is
+  noise BURSTS guest [ACCELERATOR]  the same within a guest with four virtual CPUs, of which the stacks use two, with
+                      `gaps`. ACCELERATOR is QEMU's (tcg,thread=multi); needs QEMU, cpio and a kernel. About 50 s a burst where
+                      the guest is emulated
   carry-over [TRIES] [RUNS]  do earlier trials change the results of later ones? A known fault,
                       planted TRIES times (20), and stacks in random order RUNS times (20); needs
                       root
@@ -105,7 +109,17 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
         }
         Some("first") => first::study(number(1, 100)?),
         Some("nightly") => nightly::study(number(1, 300)?, number(2, 20)?),
-        Some("noise") => noise::study(number(1, 40)?),
+        Some("noise") => {
+            let word = |at: usize| arguments.get(at).map(String::as_str);
+            match (word(2), word(3)) {
+                (Some("guest"), accelerator) => noise::guest::study(number(1, 40)?, accelerator),
+                (program, None) => noise::study(number(1, 40)?, program, &["steal"]),
+                (program, Some("gaps")) => {
+                    noise::study(number(1, 40)?, program, &["steal", "gaps"])
+                }
+                _ => Err(USAGE.to_owned()),
+            }
+        }
         Some("carry-over") => carry_over::study(number(1, 20)?, number(2, 20)?),
         Some("capacity") => {
             let stacks = named(arguments, 2, &["udp", "zenoh-tcp", "kuksa"]);

@@ -9,23 +9,22 @@
 //! belong to one, so they lie behind a mutex, which is not contended where one thread calls and
 //! waits for the response. Readers that block sleep on an event service as those of messages do.
 
+use crate::events::Events;
 use crate::isolation::Isolation;
 use crate::peer::is_dead;
 use crate::sender::Pressure;
 use crate::service::{self, LOANS, Quality, Requests, Wakeups, wakeups};
-use dyno_adapter::{Carries, ChannelSpec, Error, PATIENCE, Receiver, Result, Sender, Sent, Wait};
+use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Result, Sender, Sent, Wait};
 use iceoryx2::active_request::ActiveRequest;
 use iceoryx2::node::Node;
 use iceoryx2::pending_response::PendingResponse;
 use iceoryx2::port::client::{Client, RequestSendError};
-use iceoryx2::port::listener::{Listener, ListenerWaitError};
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::server::Server;
 use iceoryx2::port::{BackpressureInfo, SendError};
 use iceoryx2::prelude::{BackpressureStrategy, CallbackProgression, PortFactory, ipc};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 type OurClient = Client<ipc::Service, [u8], (), [u8], ()>;
 type OurServer = Server<ipc::Service, [u8], (), [u8], ()>;
@@ -343,7 +342,6 @@ impl Sender for ResponseSender {
 pub(crate) trait Takes: Send {
     /// Shows the next message, if there is one.
     fn poll(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool>;
-    /// Whether the other side is there.
     /// Whether the other side is there, and what it sends can be delivered.
     fn matched(&self, service: &Requests) -> Result<bool>;
 }
@@ -396,9 +394,7 @@ impl Takes for Answering {
 /// The caller's receiver of responses, or the provider's of requests.
 pub(crate) struct CallReceiver<P> {
     shared: Arc<Shared<P>>,
-    /// Only where the reader blocks: its being there makes the other side notify.
-    listener: Option<Listener<ipc::Service>>,
-    _wakeups: Option<Wakeups>,
+    events: Events,
     // Last: what the listener removes when it is dropped is found through it.
     _isolation: Arc<Isolation>,
 }
@@ -415,26 +411,11 @@ impl<P: Takes> CallReceiver<P> {
         shared: Arc<Shared<P>>,
         isolation: Arc<Isolation>,
     ) -> Result<Self> {
-        let wakeups = match wait {
-            Wait::Spin => None,
-            Wait::Block => Some(wakeups(node, channel)?),
-            Wait::Callback => {
-                return Err(Error::Unsupported(format!(
-                    "callback delivery on channel {}: iceoryx2 has no thread of its own",
-                    channel.name
-                )));
-            }
-        };
-        let listener = wakeups
-            .as_ref()
-            .map(|wakeups| wakeups.listener_builder().create())
-            .transpose()
-            .map_err(|e| Error::library(format!("create listener of {}", channel.name), e))?;
+        let events = Events::new(node, channel, wait)?;
         isolation.claim()?;
         Ok(CallReceiver {
             shared,
-            listener,
-            _wakeups: wakeups,
+            events,
             _isolation: isolation,
         })
     }
@@ -456,28 +437,13 @@ impl<P: Takes> Receiver for CallReceiver<P> {
     }
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        if self.poll(on_message)? {
-            return Ok(true);
-        }
-        let Some(listener) = &self.listener else {
-            return Ok(false);
-        };
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            // An event may be that of a message already taken, so it only means: look again.
-            let left = deadline.saturating_duration_since(Instant::now());
-            match listener.timed_wait(|_| {}, left) {
-                Ok(_) => {}
-                Err(ListenerWaitError::InterruptSignal) => return Ok(false),
-                Err(e) => return Err(Error::library("Listener::timed_wait", e)),
-            }
-            if self.poll(on_message)? {
-                return Ok(true);
-            }
-            if Instant::now() >= deadline {
+        let mut until = None;
+        while !self.poll(on_message)? {
+            if !self.events.sleep(&mut until)? {
                 return Ok(false);
             }
         }
+        Ok(true)
     }
 }
 

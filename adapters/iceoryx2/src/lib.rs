@@ -14,6 +14,7 @@
 //! on the machine ever see each other. The module `isolation` says what exists where.
 
 mod call;
+mod events;
 mod isolation;
 mod peer;
 mod receiver;

@@ -4,24 +4,21 @@
 //! publisher before it has attached to the connection, and a publisher that finds the buffer of
 //! such a subscriber full drops messages instead of waiting.
 
+use crate::events::Events;
 use crate::isolation::Isolation;
-use crate::service::{Messages, Quality, Wakeups, messages, wakeups};
-use dyno_adapter::{ChannelSpec, Error, PATIENCE, Receiver, Result, Wait};
+use crate::service::{Messages, Quality, messages};
+use dyno_adapter::{ChannelSpec, Error, Receiver, Result, Wait};
 use iceoryx2::node::Node;
 use iceoryx2::port::DegradationAction;
-use iceoryx2::port::listener::{Listener, ListenerWaitError};
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{PortFactory, ipc};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 pub(crate) struct Iceoryx2Receiver {
     subscriber: Option<Subscriber<ipc::Service, [u8], ()>>,
-    /// Only where the reader blocks: its being there makes the sender notify.
-    listener: Option<Listener<ipc::Service>>,
+    events: Events,
     service: Messages,
-    _wakeups: Option<Wakeups>,
     channel: String,
     // Last: what the ports remove when they are dropped is found through it.
     isolation: Arc<Isolation>,
@@ -39,29 +36,14 @@ impl Iceoryx2Receiver {
         wait: Wait,
         isolation: Arc<Isolation>,
     ) -> Result<Self> {
-        let wakeups = match wait {
-            Wait::Spin => None,
-            Wait::Block => Some(wakeups(node, channel)?),
-            Wait::Callback => {
-                return Err(Error::Unsupported(format!(
-                    "callback delivery on channel {}: iceoryx2 has no thread of its own",
-                    channel.name
-                )));
-            }
-        };
         // Before the subscriber, so that a sender which sees the subscriber also notifies.
-        let listener = wakeups
-            .as_ref()
-            .map(|wakeups| wakeups.listener_builder().create())
-            .transpose()
-            .map_err(|e| Error::library(format!("create listener of {}", channel.name), e))?;
+        let events = Events::new(node, channel, wait)?;
         let service = messages(node, quality, channel)?;
         isolation.claim()?;
         Ok(Iceoryx2Receiver {
             subscriber: None,
-            listener,
+            events,
             service,
-            _wakeups: wakeups,
             channel: channel.name.clone(),
             isolation,
         })
@@ -112,28 +94,12 @@ impl Receiver for Iceoryx2Receiver {
     }
 
     fn take(&mut self, on_message: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        if self.poll(on_message)? {
-            return Ok(true);
-        }
-        if self.listener.is_none() {
-            return Ok(false);
-        }
-        let deadline = Instant::now() + PATIENCE;
-        while let Some(listener) = &self.listener {
-            // An event may be that of a message already taken, so it only means: look again.
-            let left = deadline.saturating_duration_since(Instant::now());
-            match listener.timed_wait(|_| {}, left) {
-                Ok(_) => {}
-                Err(ListenerWaitError::InterruptSignal) => return Ok(false),
-                Err(e) => return Err(Error::library("Listener::timed_wait", e)),
-            }
-            if self.poll(on_message)? {
-                return Ok(true);
-            }
-            if Instant::now() >= deadline {
-                break;
+        let mut until = None;
+        while !self.poll(on_message)? {
+            if !self.events.sleep(&mut until)? {
+                return Ok(false);
             }
         }
-        Ok(false)
+        Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! The ends of channels behind the ABI: what is called for every message.
 
-use crate::adapter::{NodeHandle, open_end};
+use crate::node::{NodeHandle, open_end};
 use crate::raw::{self, Status};
 use dyno_adapter::{
     ChannelSpec, Error, OnMessage, Receiver, Result, Sender, Sent, Subscription, Wait,

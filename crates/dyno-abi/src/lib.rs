@@ -19,6 +19,7 @@ mod describe;
 mod ends;
 mod export;
 mod load;
+mod node;
 mod raw;
 mod search;
 

@@ -109,7 +109,10 @@ pub(crate) unsafe fn serve(path: &Path, table: *const Ops) -> Result<ForeignAdap
         path: path.to_owned(),
         reason,
     })?;
-    ForeignAdapter::new(path, ops)
+    ForeignAdapter::new(path, ops).map_err(|reason| LoadError::Description {
+        path: path.to_owned(),
+        reason,
+    })
 }
 
 /// A table must reach at least to here.

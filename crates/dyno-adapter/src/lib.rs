@@ -29,6 +29,8 @@
 //!   [refused](Sent::Refused).
 //! - **Dropping** a node, sender or receiver releases everything it created.
 
+#![warn(clippy::too_many_lines)]
+
 pub use dyno_model::adapter::{
     AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue, Options, QUEUE_BYTES,
     QUEUE_DEPTH,

@@ -371,10 +371,7 @@ impl Control {
             .chain(&assignment.beside)
             .map(|experiment| Arc::new(experiment.clone()))
             .collect();
-        let experiment_of = |flow: u16| {
-            let own = flows.get(usize::from(flow)).unwrap_or(&flows[0]);
-            own.clone()
-        };
+        let experiment_of = |flow: u16| flows.get(usize::from(flow)).unwrap_or(&flows[0]).clone();
         let (mut go, mut threads) = (Vec::new(), Vec::new());
         for participant in assignment.participants() {
             let (sender, receiver) = mpsc::channel();

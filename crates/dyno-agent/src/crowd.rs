@@ -15,21 +15,20 @@ pub(crate) fn threads() -> Option<u64> {
 /// Says so where the library has made `threads` that may run on no CPU but those of senders that spin until messages are due: an
 /// application's would leave its CPU to the library until then.
 ///
-/// It does not see the spinning senders of other hosts that share this machine, and says nothing of participants that are not pinned,
-/// nor of gateways and receivers with several channels, since Dyno itself starts threads for these.
+/// It says nothing of participants that are not pinned, nor of gateways and receivers with several channels, since Dyno itself starts
+/// threads for these.
 pub(crate) fn few_cpus(assignment: &Assignment, threads: u64) -> Option<Warning> {
     let own: Vec<&Participant> = assignment.participants().collect();
     let has_own_threads = |p: &&Participant| {
         p.role == Role::Gateway || assignment.graph.incoming(p.index).count() > 1
     };
-    let host = own.first()?.host;
-    if threads == 0 || own.iter().any(|p| has_own_threads(p) || p.cpu.is_none()) {
+    if own.is_empty() || threads == 0 || own.iter().any(|p| has_own_threads(p) || p.cpu.is_none()) {
         return None;
     }
     let spins = |p: &&Participant| {
         let of = assignment.experiment_of(p);
         let is_paced = of.workload.kind().info().has_due_times && p.role.is_active();
-        p.host == host && is_paced && of.pacer == Pacing::Spin
+        assignment.sharing_cpus.contains(&p.host) && is_paced && of.pacer == Pacing::Spin
     };
     let all = assignment.graph.participants.iter();
     let pacers: BTreeSet<u32> = all.filter(spins).filter_map(|p| p.cpu).collect();
@@ -91,6 +90,7 @@ mod tests {
             seed: 0,
             graph,
             process: 0,
+            sharing_cpus: vec![0],
             channels: Vec::new(),
             generation: 0,
         }
@@ -110,5 +110,13 @@ mod tests {
         assert_eq!(few([0, 1], &[0], Pacing::Sleep, 3), None);
         assert_eq!(few([0, 1], &[0], Pacing::Spin, 0), None);
         assert_eq!(few([0, 1], &[0, 1], Pacing::Spin, 3), None);
+        // The receiver's library has the CPU of the sender alone, which is in another namespace, or on another machine.
+        let mut of_sink = assignment([0, 1], &[0], Pacing::Spin);
+        of_sink.process = 1;
+        of_sink.graph.participants[1].host = 1;
+        of_sink.sharing_cpus = vec![0, 1];
+        assert!(few_cpus(&of_sink, 3).is_some());
+        of_sink.sharing_cpus = vec![1];
+        assert_eq!(few_cpus(&of_sink, 3), None);
     }
 }

@@ -4,6 +4,8 @@
 //! the adapter through the trial's steps and reports what it measured. It opens no port of its
 //! own, writes no file but the adapter's, and ends when its standard input ends.
 
+#![warn(clippy::too_many_lines)]
+
 mod binaries;
 mod conformance;
 mod control;

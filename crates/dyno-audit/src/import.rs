@@ -8,6 +8,7 @@ mod caret;
 mod criterion;
 mod cyclictest;
 mod ddsperf;
+mod error;
 mod fio;
 mod gbench;
 mod hdr_log;
@@ -27,292 +28,24 @@ mod rtiperftest;
 mod sockperf;
 mod stacks;
 mod tables;
+mod tool;
 mod vlink;
 mod wrk;
 
 use crate::Statements;
+use error::Imported;
 use lines::Lines;
-use prefix::Prefix;
 use std::io::{BufRead, Cursor, Read as _};
 
+pub use error::{At, ImportError};
 pub(crate) use gbench::COUNTER;
 pub use json::LIMIT as JSON_LIMIT;
 pub use lines::LIMIT as LINE_LIMIT;
 pub use out::{FIGURES, SAMPLES};
+pub use tool::Tool;
 
 /// Bytes at the beginning by which a tool is recognised.
 const HEAD: u64 = 64 << 10;
-
-/// Where in a file something is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum At {
-    /// The whole file.
-    File,
-    /// A line, from 1.
-    Line(u64),
-    /// A value of a JSON document, such as `jobs[0].read.iops`.
-    Path(String),
-}
-
-/// Why the output of a tool cannot be read: where, what, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportError {
-    /// The file.
-    pub name: String,
-    /// The place in it.
-    pub at: At,
-    /// What is wrong there, and what to do next.
-    pub reason: String,
-}
-
-impl std::fmt::Display for ImportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, reason) = (&self.name, &self.reason);
-        match &self.at {
-            At::File => write!(f, "{name}: {reason}"),
-            At::Line(line) => write!(f, "{name}:{line}: {reason}"),
-            At::Path(path) => write!(f, "{name}, {path}: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for ImportError {}
-
-impl ImportError {
-    fn file(reason: impl Into<String>) -> ImportError {
-        ImportError {
-            name: String::new(),
-            at: At::File,
-            reason: reason.into(),
-        }
-    }
-
-    fn line(line: u64, reason: impl Into<String>) -> ImportError {
-        ImportError {
-            at: At::Line(line),
-            ..ImportError::file(reason)
-        }
-    }
-
-    fn path(path: impl Into<String>, reason: impl Into<String>) -> ImportError {
-        ImportError {
-            at: At::Path(path.into()),
-            ..ImportError::file(reason)
-        }
-    }
-}
-
-type Imported<T> = Result<T, ImportError>;
-
-type Read = fn(&mut Lines<'_>) -> Imported<Statements>;
-
-macro_rules! tools {
-    ($($(#[$doc:meta])* $tool:ident = $word:literal, $read:expr, json [$($json:literal),*], text [$($mark:literal),*];)+) => {
-        /// A tool whose output can be read.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Tool { $($(#[$doc])* $tool,)+ }
-
-        impl Tool {
-            /// All of them.
-            pub const ALL: &[Tool] = &[$(Tool::$tool,)+];
-
-            /// As options and files write it.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Tool::$tool => $word,)+ }
-            }
-
-            /// Beginnings of lines of which one stands in each text output of the tool and in no other's ([`prefix::find`]); behind a
-            /// star, what follows a name.
-            const fn marks(self) -> &'static [&'static str] {
-                match self { $(Tool::$tool => &[$($mark),*],)+ }
-            }
-
-            /// Texts of which one stands in each JSON of the tool and in no other's.
-            const fn json_marks(self) -> &'static [&'static str] {
-                match self { $(Tool::$tool => &[$($json),*],)+ }
-            }
-
-            fn read(self, input: &mut Lines<'_>) -> Imported<Statements> {
-                let read: Read = match self { $(Tool::$tool => $read,)+ };
-                read(input)
-            }
-        }
-    };
-}
-
-tools! {
-    /// Google Benchmark, console and JSON.
-    GoogleBenchmark = "google-benchmark", gbench::read, json ["\"benchmarks\""], text ["Benchmark Time CPU Iterations"];
-    /// The tables of iceoryx's example iceperf.
-    Iceperf = "iceperf", iceperf::read, json [], text ["#### Measurement Result ####", "| Payload Size"];
-    /// Logs of L4Re's ipcbench.
-    L4reIpcbench = "l4re-ipcbench", l4re::read, json [], text ["CPU {} done {} IPCs in ", "CPU {} done {} syscalls in "];
-    /// HdrHistogram's interval logs.
-    HdrLog = "hdr-log", hdr_log::read, json [], text ["#[Histogram log format", "\"StartTimestamp\""];
-    /// wrk and wrk2; before HdrHistogram's percentiles, which wrk2 prints too.
-    Wrk2 = "wrk2", wrk::read, json [], text ["Running {}s test @ ", "Running {}m test @ ", "Thread Stats Avg"];
-    /// HdrHistogram's percentile texts.
-    HdrPercentiles = "hdr-percentiles", hdr_percentiles::read, json [],
-        text ["Value Percentile TotalCount 1/(1-Percentile)", "\"Value\",\"Percentile\",\"TotalCount\",\"1/(1-Percentile)\""];
-    /// iperf3's JSON.
-    Iperf3 = "iperf3", iperf3::read, json ["\"connected\""], text [];
-    /// cyclictest: text, histogram, verbose and JSON; the JSON of other programs of rt-tests.
-    Cyclictest = "cyclictest", cyclictest::read, json ["\"rt_test_version"],
-        text ["T: 0 (", "# Min Latencies:", "# Histogram", "0: 0: {}"];
-    /// sockperf: what it prints, and its full log.
-    Sockperf = "sockperf", sockperf::read, json [], text ["sockperf: ", "packet, txTime(sec), rxTime(sec)"];
-    /// Cyclone DDS's ddsperf.
-    Ddsperf = "ddsperf", ddsperf::read, json [],
-        text ["[{}] participant ", "[{}] {} rss:", "[{}] {} size {} total ", "[{}] {} {*} size {} mean "];
-    /// CSV and JSON of Apex.AI's performance_test.
-    PerformanceTest = "performance_test", performance_test::read, json ["\"perf_test_version\"", "\"analysis_results\""],
-        text ["T_experiment,", "T_experiment "];
-    /// RTI Perftest: legacy text, CSV and JSON.
-    Rtiperftest = "rtiperftest", rtiperftest::read, json ["\"perftest\""],
-        text ["One way Latency: {}", "Length: {} Latency: Ave", "Packets: {} Packets/s: ", "Length: {} Packets: ", "Length (Bytes),"];
-    /// fio's JSON.
-    Fio = "fio", fio::read, json ["\"fio version\""], text [];
-    /// criterion: console, `estimates.json` and `sample.json`; the messages of cargo-criterion.
-    Criterion = "criterion", criterion::read,
-        json ["\"confidence_interval\"", "\"sampling_mode\"", "\"benchmark-complete\""], text ["*time: ["];
-    /// Eclipse KUKSA's kuksa-perf, formerly databroker-perf.
-    KuksaPerf = "kuksa-perf", |input| tables::read(input, &kuksa::TABLE), json [], text ["{}% in under ", "Sent: {} signal updates"];
-    /// Fast DDS's LatencyTest.
-    FastddsLatencytest = "fastdds-latencytest", |input| tables::read(input, &stacks::FASTDDS), json [], text ["Printing round-trip times in"];
-    /// zenoh's example z_ping.
-    ZPing = "z_ping", |input| tables::read(input, &stacks::Z_PING), json [], text ["{} bytes: seq="];
-    /// The benchmarks of iceoryx2.
-    Iceoryx2 = "iceoryx2", |input| tables::read(input, &stacks::ICEORYX2), json [], text ["iceoryx2::{*} ::: Iterations: ", "{*} ::: Iterations: "];
-    /// Paths of TIER IV's caret_report.
-    Caret = "caret", caret::read, json [], text ["- target_path_name: "];
-    /// VLink's vlink-bench.
-    VlinkBench = "vlink-bench", vlink::read, json ["\"planned_case_count\""], text [];
-    /// Cyclone DDS's example RoundtripPing.
-    CycloneRoundtrip = "cyclone-roundtrip", |input| tables::read(input, &stacks::CYCLONE), json [],
-        text ["# payloadSize: {} | numSamples:", "# Latency measurements (in us)"];
-}
-
-/// What is recognised of a file.
-struct Known {
-    tool: Tool,
-    is_json: bool,
-    before: Prefix,
-}
-
-impl Tool {
-    /// From its word.
-    pub fn from_word(word: &str) -> Option<Tool> {
-        Tool::ALL.iter().copied().find(|t| t.as_str() == word)
-    }
-
-    /// The tool that wrote something that begins like this, of `wanted` where that is said: what comes first, unless the lines below it do
-    /// not begin as it does.
-    fn of_head(head: &str, wanted: Option<Tool>) -> Imported<Option<Known>> {
-        let lines: Vec<&str> = head.lines().collect();
-        let wants = |t: &Tool| wanted.is_none_or(|w| w == *t);
-        let all = || Tool::ALL.iter().copied().filter(wants);
-        let (mut unsure, mut at, mut may_be_json) = (None, 0, true);
-        for (i, line) in lines.iter().enumerate() {
-            let (from, rest) = (&lines[i..], &head[at..]);
-            at += line.len() + 1;
-            let json = line.find('{').filter(|own| is_json(&line[*own..]));
-            if let Some(own) = json.filter(|_| may_be_json) {
-                // The mark that comes first: a later one may be the name of a member.
-                let found = all().filter_map(|t| {
-                    let first = t
-                        .json_marks()
-                        .iter()
-                        .filter_map(|mark| rest.find(mark))
-                        .min();
-                    let named = wanted.is_some() && own == 0 && !t.json_marks().is_empty();
-                    Some((first.or(named.then_some(0))?, t))
-                });
-                let found = found.min_by_key(|(first, _)| *first);
-                // Where no mark follows, none follows later.
-                may_be_json = found.is_some() || wanted.is_some();
-                if let Some((_, tool)) = found {
-                    let message = || Prefix::of_message(&line[..own]);
-                    let before = Prefix::of(from, own).unwrap_or_else(message);
-                    let is_json = true;
-                    return Ok(Some(Known {
-                        tool,
-                        is_json,
-                        before,
-                    }));
-                }
-            }
-            let found = all().find_map(|t| Some((t, t.mark(line)?)));
-            let Some((tool, (mut own, named))) = found else {
-                continue;
-            };
-            // Its own console puts the program's name before each line.
-            if tool == Tool::L4reIpcbench
-                && let Some(name) = line[..own].trim_end().strip_suffix('|')
-            {
-                let of_name = |c: char| c.is_alphanumeric() || ['_', '-'].contains(&c);
-                own = name.trim_end().trim_end_matches(of_name).len();
-            }
-            let before = match named {
-                Some(mark) => Some(Prefix::of_names(from, own, mark)),
-                None => Prefix::of(from, own),
-            };
-            let Some(mut before) = before else {
-                unsure.get_or_insert((i, tool, &line[..own]));
-                continue;
-            };
-            if let (true, Some((_, of, first))) = (before.is_empty(), unsure) {
-                let message = Prefix::of_message(first);
-                if of == tool && message.is_instant() {
-                    before = message;
-                }
-            }
-            let is_json = false;
-            return Ok(Some(Known {
-                tool,
-                is_json,
-                before,
-            }));
-        }
-        if let Some((i, tool, before)) = unsure {
-            let before: String = before.chars().take(80).collect();
-            return Err(ImportError::line(
-                i as u64 + 1,
-                format!(
-                    "this is output of {} behind `{before}`, which the lines below it do not have, \
-                     so Dyno cannot tell which lines belong to the output; remove what others \
-                     wrote before its lines, and import it again",
-                    tool.as_str()
-                ),
-            ));
-        }
-        Ok(wanted.map(|tool| Known {
-            tool,
-            is_json: false,
-            before: Prefix::default(),
-        }))
-    }
-
-    /// Where a mark of the tool begins in a line, and the mark where a name may stand before it.
-    fn mark(self, line: &str) -> Option<(usize, Option<&'static str>)> {
-        self.marks().iter().find_map(|mark| {
-            let named = mark.strip_prefix('*');
-            Some((prefix::find(named.unwrap_or(mark), line)?, named))
-        })
-    }
-
-    /// The other tool that this line is surely of.
-    fn foreign(self, line: &str) -> Option<Tool> {
-        let other = |t: &Tool| *t != self && t.mark(line).is_some();
-        Tool::ALL.iter().copied().find(other)
-    }
-}
-
-/// Whether this may be the beginning of a JSON document.
-fn is_json(text: &str) -> bool {
-    let inner = text.trim_start_matches('{').trim_start();
-    // A bracket may close what stands before it.
-    text.starts_with('{') && (inner.is_empty() || inner.starts_with(['"', '}', ']']))
-}
 
 /// Reads the output of a tool; without `tool` it is recognised by its beginning. `name` stands in errors.
 ///
@@ -357,7 +90,7 @@ pub fn import(
     let tool = known.tool;
     let mut whole = Cursor::new(head).chain(whole);
     let mut input = Lines::new(&mut whole, known);
-    let read = tool.read(&mut input);
+    let read = read(tool, &mut input);
     let mut statements = read.map_err(|e| named(input.of_end(e)))?;
     statements.source.title = name.to_owned();
     let read = input.number();
@@ -374,6 +107,33 @@ pub fn import(
         ))));
     }
     Ok(statements)
+}
+
+/// Reads the output of a tool with its importer.
+fn read(tool: Tool, input: &mut Lines<'_>) -> Imported<Statements> {
+    match tool {
+        Tool::GoogleBenchmark => gbench::read(input),
+        Tool::Iceperf => iceperf::read(input),
+        Tool::L4reIpcbench => l4re::read(input),
+        Tool::HdrLog => hdr_log::read(input),
+        Tool::Wrk2 => wrk::read(input),
+        Tool::HdrPercentiles => hdr_percentiles::read(input),
+        Tool::Iperf3 => iperf3::read(input),
+        Tool::Cyclictest => cyclictest::read(input),
+        Tool::Sockperf => sockperf::read(input),
+        Tool::Ddsperf => ddsperf::read(input),
+        Tool::PerformanceTest => performance_test::read(input),
+        Tool::Rtiperftest => rtiperftest::read(input),
+        Tool::Fio => fio::read(input),
+        Tool::Criterion => criterion::read(input),
+        Tool::KuksaPerf => tables::read(input, &kuksa::TABLE),
+        Tool::FastddsLatencytest => tables::read(input, &stacks::FASTDDS),
+        Tool::ZPing => tables::read(input, &stacks::Z_PING),
+        Tool::Iceoryx2 => tables::read(input, &stacks::ICEORYX2),
+        Tool::Caret => caret::read(input),
+        Tool::VlinkBench => vlink::read(input),
+        Tool::CycloneRoundtrip => tables::read(input, &stacks::CYCLONE),
+    }
 }
 
 /// Outputs that are known and not read: a text in each, what it is and what to do.

@@ -14,6 +14,8 @@
 //! of the tool, `Method::load`, `trip` and `clients` what the tool always does. Lines about build, date, frequency
 //! scaling and machine are [`statement::Banner`]s. The place of a figure is its line.
 
+#![warn(clippy::too_many_lines)]
+
 mod audit;
 pub mod checks;
 mod context;

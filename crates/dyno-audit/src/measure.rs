@@ -375,7 +375,22 @@ fn differences(
     summary: &Summary,
     e: &ExperimentSummary,
 ) -> Vec<String> {
-    let (said, own) = (&figure.method, crate::own::method(e));
+    let mut found = of_trials(e);
+    found.extend(of_claim(figure, cell, e));
+    found.extend(of_method(figure, summary, e));
+    let environment = &summary.run.environment;
+    if let Some(hypervisor) = &environment.hypervisor {
+        found.push(format!("this machine is a guest of {hypervisor}"));
+    }
+    if environment.build_profile == "debug" {
+        found.push("this is a debug build of Dyno".to_owned());
+    }
+    found.extend(cell.differs.iter().cloned());
+    found
+}
+
+/// What the trials beside a claim do not show.
+fn of_trials(e: &ExperimentSummary) -> Vec<String> {
     let mut found = Vec::new();
     if e.trials.all_disturbed() {
         found.push(NoRatio::Disturbed.as_str().to_owned());
@@ -389,6 +404,13 @@ fn differences(
             NoRatio::Few.as_str()
         ));
     }
+    found
+}
+
+/// What the source leaves open of a claim, or states of something else.
+fn of_claim(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Vec<String> {
+    let said = &figure.method;
+    let mut found = Vec::new();
     let has_payload = match e.experiment.workload {
         Workload::Probe { probe, .. } => matches!(probe, Probe::Copy { .. }),
         _ => true,
@@ -420,6 +442,13 @@ fn differences(
         }
         _ => {}
     }
+    found
+}
+
+/// How the claim was measured against how this was.
+fn of_method(figure: &Figure, summary: &Summary, e: &ExperimentSummary) -> Vec<String> {
+    let (said, own) = (&figure.method, crate::own::method(e));
+    let mut found = Vec::new();
     let mut hold = |what: &str, claim: Option<&str>, own: Option<&str>| match (claim, own) {
         (Some(claim), Some(own)) if claim != own => {
             found.push(format!("{what}: {claim} against {own}"));
@@ -448,19 +477,11 @@ fn differences(
     let machine = ["machine", "platform", "processor"]
         .iter()
         .find_map(|key| figure.conditions.get(*key));
-    let environment = &summary.run.environment;
-    let cpu = match environment.cpu_model.as_str() {
+    let cpu = match summary.run.environment.cpu_model.as_str() {
         "" => "this machine",
         model => model,
     };
     hold("the machine", machine.map(String::as_str), Some(cpu));
-    if let Some(hypervisor) = &environment.hypervisor {
-        found.push(format!("this machine is a guest of {hypervisor}"));
-    }
-    if environment.build_profile == "debug" {
-        found.push("this is a debug build of Dyno".to_owned());
-    }
-    found.extend(cell.differs.iter().cloned());
     found
 }
 

@@ -7,7 +7,7 @@ use crate::statement::{
 };
 use dyno_model::{Metric, TrialFigure, Workload};
 use dyno_report::{ExperimentSummary, QUANTILES, Summary};
-use dyno_stats::{Latency, Quantile};
+use dyno_stats::Quantile;
 use std::collections::BTreeMap;
 
 /// Digits of a histogram: a value is known to a thousandth of itself.
@@ -35,104 +35,119 @@ impl Statements {
 }
 
 fn add(statements: &mut Statements, number: usize, e: &ExperimentSummary) {
-    let experiment = &e.experiment;
-    let name = format!(
-        "{}.{}.{number}",
-        labelled(&experiment.name),
-        labelled(&experiment.stack)
-    );
-    let conditions: BTreeMap<String, String> = [
-        ("stack", experiment.stack.clone()),
-        ("payload", format!("{} B", experiment.payload.bytes())),
-        ("placement", experiment.placement.to_string()),
-        ("topology", experiment.topology.to_string()),
-        ("wait", experiment.wait.to_string()),
-    ]
-    .into_iter()
-    .map(|(key, value)| (key.to_owned(), value))
-    .collect();
-    let figure = |id: &str, quantity, statistic, value: f64, unit: Unit, exact: bool, n| Figure {
-        id: format!("{name}/{id}"),
-        place: Place {
-            section: experiment.name.clone(),
-            row: format!("{} {}", experiment.stack, experiment.payload),
-            column: id.to_owned(),
-            text: String::new(),
-        },
-        printed: Printed {
-            text: crate::interval::short(value),
-            value,
-            half_step: match exact {
-                true => 0.0,
-                false => RESOLUTION * value.abs(),
+    let own = Own::new(number, e);
+    for metric in e.metrics.keys() {
+        statements.figures.extend(own.of_metric(*metric));
+    }
+    if let Some(delivered) = e.median(TrialFigure::DeliveredHz) {
+        // That of the median trial: with the mean over all trials it is not of one set of values.
+        let statistic = Statistic::Percentile(50.0);
+        let hz = unit("1/s", Dimension::Rate, 1.0);
+        let mut rate = own.figure("delivered", Quantity::Rate, statistic, delivered, hz);
+        rate.data = format!("{}/{}", own.name, e.headline().as_str());
+        statements.figures.push(rate);
+    }
+}
+
+/// An experiment whose figures are stated.
+struct Own<'a> {
+    e: &'a ExperimentSummary,
+    /// What the names of its figures begin with.
+    name: String,
+    conditions: BTreeMap<String, String>,
+}
+
+impl Own<'_> {
+    fn new(number: usize, e: &ExperimentSummary) -> Own<'_> {
+        let experiment = &e.experiment;
+        let conditions = [
+            ("stack", experiment.stack.clone()),
+            ("payload", format!("{} B", experiment.payload.bytes())),
+            ("placement", experiment.placement.to_string()),
+            ("topology", experiment.topology.to_string()),
+            ("wait", experiment.wait.to_string()),
+        ];
+        let (name, stack) = (labelled(&experiment.name), labelled(&experiment.stack));
+        Own {
+            e,
+            name: format!("{name}.{stack}.{number}"),
+            conditions: conditions
+                .map(|(key, value)| (key.to_owned(), value))
+                .into(),
+        }
+    }
+
+    fn figure(
+        &self,
+        id: &str,
+        quantity: Quantity,
+        statistic: Statistic,
+        value: f64,
+        unit: Unit,
+    ) -> Figure {
+        let experiment = &self.e.experiment;
+        Figure {
+            id: format!("{}/{id}", self.name),
+            place: Place {
+                section: experiment.name.clone(),
+                row: format!("{} {}", experiment.stack, experiment.payload),
+                column: id.to_owned(),
+                text: String::new(),
             },
-            bound: Bound::Rounded,
-            unit,
-        },
-        quantity,
-        statistic,
-        n,
-        of: Of::Samples,
-        each: None,
-        data: format!("{name}/{}", id.split('-').next().unwrap_or(id)),
-        conditions: conditions.clone(),
-        method: method(e),
-    };
-    let ns = || unit("ns", Dimension::Time, 1e-9);
-    for (metric, of) in &e.metrics {
+            printed: Printed {
+                text: crate::interval::short(value),
+                value,
+                half_step: RESOLUTION * value.abs(),
+                bound: Bound::Rounded,
+                unit,
+            },
+            quantity,
+            statistic,
+            n: None,
+            of: Of::Samples,
+            each: None,
+            data: String::new(),
+            conditions: self.conditions.clone(),
+            method: method(self.e),
+        }
+    }
+
+    /// The figures of a metric. The largest finite sample is none of all where messages were lost.
+    fn of_metric(&self, metric: Metric) -> Vec<Figure> {
+        let Some(of) = self.e.metrics.get(&metric) else {
+            return Vec::new();
+        };
         let word = metric.as_str();
-        let samples = of.n + of.infinite;
-        let mut push = |statistic: Statistic, value: f64| {
+        let quantity = match metric {
+            Metric::Rtt | Metric::Response | Metric::Service => Quantity::Latency,
+            _ => Quantity::Time,
+        };
+        let ranks = QUANTILES.iter().zip(&of.quantiles);
+        let ranks = ranks.map(|((_, _, rank), quantile)| match quantile {
+            Quantile::Estimated(of) => (Statistic::Percentile(rank * 100.0), of.value.finite()),
+            _ => (Statistic::Percentile(rank * 100.0), None),
+        });
+        let max = of.max.filter(|_| of.infinite == 0).map(|v| v as f64);
+        let all = [
+            (Statistic::Min, of.min.map(|v| v as f64)),
+            (Statistic::Mean, of.mean),
+        ];
+        let all = all.into_iter().chain(ranks).chain([(Statistic::Max, max)]);
+        all.filter_map(|(statistic, value)| {
+            let ns = unit("ns", Dimension::Time, 1e-9);
             let id = format!("{word}-{statistic}");
-            let quantity = match metric {
-                Metric::Rtt | Metric::Response | Metric::Service => Quantity::Latency,
-                _ => Quantity::Time,
-            };
-            let mut made = figure(&id, quantity, statistic, value, ns(), false, Some(samples));
-            made.data = format!("{name}/{word}");
+            let mut made = self.figure(&id, quantity, statistic, value?, ns);
+            made.n = Some(of.n + of.infinite);
+            made.data = format!("{}/{word}", self.name);
             made.method.trip = Some(match metric {
                 Metric::Rtt => Trip::Round,
                 _ => Trip::OneWay,
             });
-            made.method.clocks = Some(1 + u8::from(e.clock_bound.is_some()));
-            made.method.clock_bound = e.clock_bound.map(|b| b.0 as f64 * 1e-9);
-            statements.figures.push(made);
-        };
-        for (statistic, value) in [
-            (Statistic::Min, of.min.map(|v| v as f64)),
-            (Statistic::Mean, of.mean),
-        ] {
-            if let Some(value) = value {
-                push(statistic, value);
-            }
-        }
-        for ((_, _, rank), quantile) in QUANTILES.iter().zip(&of.quantiles) {
-            if let Quantile::Estimated(estimate) = quantile
-                && let Latency::Finite(value) = estimate.value
-            {
-                push(Statistic::Percentile(rank * 100.0), value);
-            }
-        }
-        // The largest finite sample is none of all where messages were lost.
-        if let (Some(max), 0) = (of.max, of.infinite) {
-            push(Statistic::Max, max as f64);
-        }
-    }
-    if let Some(delivered) = e.median(TrialFigure::DeliveredHz) {
-        let hz = unit("1/s", Dimension::Rate, 1.0);
-        let headline = e.headline().as_str();
-        let mut rate = figure(
-            "delivered",
-            Quantity::Rate,
-            // That of the median trial: with the mean over all trials it is not of one set of values.
-            Statistic::Percentile(50.0),
-            delivered,
-            hz,
-            false,
-            None,
-        );
-        rate.data = format!("{name}/{headline}");
-        statements.figures.push(rate);
+            made.method.clocks = Some(1 + u8::from(self.e.clock_bound.is_some()));
+            made.method.clock_bound = self.e.clock_bound.map(|b| b.0 as f64 * 1e-9);
+            Some(made)
+        })
+        .collect()
     }
 }
 

@@ -13,8 +13,9 @@ use crate::statement::{
 use dyno_model::Metric;
 pub use dyno_report::published::statement::StatementError;
 use dyno_report::published::statement::{
-    Keys, LogFile, NearestFile, RelationFile, StatementFile, Text, TextFile,
+    LogFile, NearestFile, RelationFile, StatementFile, Text, TextFile,
 };
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// Files of Dyno that are no statements: a key of each, what it is, and the command that takes it.
@@ -138,21 +139,19 @@ fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), 
     let read = import::import(&mut reader, id, Some(known))
         .map_err(|e| at.error(log.text.span(), 0, e.to_string()))?;
     let keys = log.keys();
-    let fits = |benchmark: Option<&String>| {
-        let name = benchmark.map_or("", String::as_str);
-        log.matches.iter().find(|m| formula::fits(&m.name, name))
+    let said_of = |conditions: &BTreeMap<String, String>| {
+        let name = conditions.get("benchmark").map_or("", String::as_str);
+        let found = log.matches.iter().find(|m| formula::fits(&m.name, name));
+        let said = found.map_or_else(|| keys.clone(), |found| found.keys().within(&keys));
+        (found.is_some(), said)
     };
     for mut figure in read.figures {
-        let found = fits(figure.conditions.get("benchmark"));
-        let mut said = match found {
-            Some(found) => found.keys().within(&keys),
-            None => keys.clone(),
-        };
+        let (is_found, mut said) = said_of(&figure.conditions);
         // What the wall clock says of an operation may be a latency; processor time, rates and sizes stay what they are.
         said.quantity = said.quantity.filter(|_| figure.quantity == Quantity::Time);
         figure.id = format!("{id}/{}", figure.id);
         figure.place.section = format!("{}, {}", log.place, figure.place.section);
-        if found.is_some() {
+        if is_found {
             let counter = figure.conditions.remove_entry(import::COUNTER);
             figure.conditions = said.conditions.clone();
             figure.conditions.extend(counter);
@@ -163,16 +162,12 @@ fn add_log(statements: &mut Statements, log: &LogFile, at: &Text) -> Result<(), 
         statements.figures.push(figure);
     }
     for mut samples in read.samples {
-        let found = fits(samples.conditions.get("benchmark"));
-        let said = match found {
-            Some(found) => found.keys().within(&keys),
-            None => keys.clone(),
-        };
+        let (is_found, said) = said_of(&samples.conditions);
         samples.id = format!("{id}/{}", samples.id);
-        match found {
-            Some(_) => samples.conditions = said.conditions.clone(),
-            None => samples.conditions.extend(said.conditions.clone()),
+        if is_found {
+            samples.conditions.clear();
         }
+        samples.conditions.extend(said.conditions.clone());
         if let Some(data) = &said.data {
             samples.data.clone_from(data);
         }
@@ -390,9 +385,4 @@ fn equation(
         place: place.to_owned(),
         kind: RelationKind::Formula(text.to_owned()),
     })
-}
-
-/// The keys of a table as its columns inherit them.
-fn inherited(keys: Keys, wider: &[&Keys]) -> Keys {
-    wider.iter().fold(keys, |keys, wider| keys.within(wider))
 }

@@ -1,5 +1,6 @@
 //! What an audit found, for people and for programs. Says what cannot be true, never why or whose it is.
 
+mod beside;
 mod json;
 mod page;
 
@@ -7,9 +8,9 @@ pub use json::json;
 pub use page::{PageError, page};
 
 use crate::audit::{Audit, Group};
-use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
+use beside::{NO_VERDICT, beside};
 use dyno_report::clean;
 use std::fmt::Write as _;
 
@@ -156,9 +157,6 @@ pub fn markdown(statements: &Statements, audit: &Audit, options: Options) -> Str
 /// Above what was measured here.
 const MEASURED: &str = "Beside this machine";
 
-/// What a ratio is not.
-const NO_VERDICT: &str = "A ratio between two machines and two methods says how far apart they are, and not that a figure is wrong.";
-
 /// Each claim with what stands beside it; what differs is said once for those in a row that share it.
 fn write_measured(out: &mut Lines, audit: &Audit) {
     out.blank();
@@ -216,14 +214,6 @@ fn write_measured_table(out: &mut String, audit: &Audit) {
             one.differs.join("; "),
         ];
         writeln!(out, "| {} |", cells.map(|c| escaped(c.trim())).join(" | ")).expect(NEVER);
-    }
-}
-
-/// What was measured and the ratio; or why there is none.
-fn beside(one: &Beside) -> (String, String) {
-    match &one.measured {
-        Some(m) => (format!("{}: {}", m.what, m.text), m.ratio_text()),
-        None => (one.reason.clone().unwrap_or_default(), String::new()),
     }
 }
 

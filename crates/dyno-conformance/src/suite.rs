@@ -19,54 +19,28 @@ mod exchange;
 mod gone;
 mod lifetime;
 mod log;
+mod part;
 mod pattern;
 mod place;
 mod process;
 mod residue;
 mod rig;
 mod signal;
+mod subject;
 
 pub use cases::Case;
-pub use child::{is_child, run_child};
+pub use child::is_child;
+pub use part::run_child;
+pub use subject::{IntoOption, Subject, Surroundings};
 
-use dyno_adapter::{Adapter, OptionValue, Options};
 use rig::Rig;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// The time after which a case counts as hanging. Generous: it only ends what would never end.
 const CASE_LIMIT: Duration = Duration::from_secs(240);
-
-/// An adapter with options, as the suite tests it.
-pub struct Subject {
-    /// The adapter.
-    pub adapter: Box<dyn Adapter>,
-    /// The options of the stack under test.
-    pub options: Options,
-    /// Whether messages may be lost with these options. Where it is `None`, they may unless the
-    /// adapter's capabilities say `reliable`.
-    pub best_effort: Option<bool>,
-    /// Cases that the library itself fails, each with its reason: they are skipped and say so.
-    pub except: &'static [(Case, &'static str)],
-    /// The module that holds the tests, from `module_path!()`: tells a child which test to run. Empty
-    /// in a program that is no test: it is started again with its own arguments.
-    pub module: &'static str,
-}
-
-/// Where a case is played.
-pub struct Surroundings {
-    /// Begins the names of all that others can see; unique on the machine.
-    pub session: String,
-    /// An existing directory. Whoever made it removes it, and what is claimed there.
-    pub scratch: PathBuf,
-    /// Daemons keep files in the scratch directory too, which cannot be told from the adapter's.
-    pub daemons: bool,
-    /// After this long the case counts as hanging.
-    pub limit: Duration,
-}
 
 /// How a case went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,53 +53,6 @@ pub enum Verdict {
     Skipped(String),
     /// A call into the adapter did not return. Its thread is still there.
     Hangs(String),
-}
-
-impl Subject {
-    fn may_lose(&self) -> bool {
-        self.best_effort
-            .unwrap_or(!self.adapter.describe().capabilities.reliable)
-    }
-
-    /// Why the case does not concern it.
-    fn skips(&self, case: Case) -> Option<String> {
-        let description = self.adapter.describe();
-        if let Some(reason) = description.unavailable {
-            return Some(format!("it is unavailable: {reason}"));
-        }
-        let library = description.library.is_some();
-        let excluded = case.excluded_by(&description.capabilities, library);
-        let excepted = self.except.iter().find(|(other, _)| *other == case);
-        excluded
-            .or(excepted.map(|(_, reason)| *reason))
-            .map(str::to_owned)
-    }
-}
-
-/// What can stand as an option's value in [`conformance_tests!`](crate::conformance_tests).
-pub trait IntoOption {
-    /// The value.
-    fn into_option(self) -> OptionValue;
-}
-impl IntoOption for bool {
-    fn into_option(self) -> OptionValue {
-        OptionValue::Bool(self)
-    }
-}
-impl IntoOption for i64 {
-    fn into_option(self) -> OptionValue {
-        OptionValue::Int(self)
-    }
-}
-impl IntoOption for f64 {
-    fn into_option(self) -> OptionValue {
-        OptionValue::Float(self)
-    }
-}
-impl IntoOption for &str {
-    fn into_option(self) -> OptionValue {
-        OptionValue::Text(self.into())
-    }
 }
 
 /// Plays one case within a test; panics where the adapter does not behave, and where it hangs.
@@ -151,13 +78,27 @@ pub fn play(case: Case, subject: Subject, surroundings: Surroundings) -> Verdict
     played(case, Arc::new(Rig::within(subject, surroundings)), limit)
 }
 
+macro_rules! bodies {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident: $case:ident [$($need:ident)*] $module:ident :: $body:ident;
+    )*) => {
+        /// What plays a case.
+        fn body(case: Case) -> fn(&Rig) {
+            match case { $(Case::$case => $module::$body,)* }
+        }
+    };
+}
+
+crate::each_case!(bodies);
+
 /// Plays the case on a thread of its own, so that a hang fails it instead of holding it up.
 fn played(case: Case, rig: Arc<Rig>, limit: Duration) -> Verdict {
     let (tell, told) = mpsc::channel();
     let theirs = rig.clone();
     std::thread::spawn(move || {
         let end = catch_unwind(AssertUnwindSafe(|| {
-            case.body()(&theirs);
+            body(case)(&theirs);
             theirs.assert_nothing_left();
         }));
         drop(theirs);

@@ -1,6 +1,8 @@
 //! What the facts of a host mean for measurements: [`Facts`] in, [`Finding`]s and a [`Verdict`] out. Reads nothing of the
 //! host, measures nothing, prints nothing; `dyno doctor` does.
 
+#![warn(clippy::too_many_lines)]
+
 mod cause;
 mod facts;
 mod finding;

@@ -1,6 +1,8 @@
 //! Files of strangers, as bytes: whatever they are, Dyno reads them to the end, or says in which place they are wrong. Each
 //! function here is a target of libFuzzer (`fuzz_targets`) and of the test `crates/dyno/tests/fuzz.rs`.
 
+#![warn(clippy::too_many_lines)]
+
 use dyno_audit::{Audit, Options, Statements, import};
 use dyno_judge::{ImportSheet, Limits};
 use dyno_model::adapter::{AdapterDescription, Capabilities};

@@ -261,6 +261,12 @@ impl Differences {
         self.libraries_of(base.environment, new.environment, used);
     }
 
+    /// The stacks that stand for each other, each with the run that it is of.
+    pub(crate) fn stacks(&mut self, base: (&RunManifest, &str), new: (&RunManifest, &str)) {
+        let [base, new] = [base, new].map(|(manifest, name)| describe(manifest, name));
+        self.note(Aspect::Stack, "stack", base, new);
+    }
+
     /// The options of a stack that both runs have.
     pub(crate) fn stack_options(&mut self, base: &Plan, new: &Plan, name: &str) {
         let (Some(a), Some(b)) = (base.stacks.get(name), new.stacks.get(name)) else {
@@ -371,6 +377,23 @@ fn gateway(gateway: &Gateway) -> String {
         true => "plain".into(),
         false => parts.join(", "),
     }
+}
+
+/// A stack with its adapters, their versions, and its options.
+fn describe(manifest: &RunManifest, name: &str) -> String {
+    let Some(stack) = manifest.plan.stacks.get(name) else {
+        return name.to_owned();
+    };
+    let with_version = |name: &str| {
+        let known = manifest.adapters.iter().find(|a| a.name == name);
+        known.map_or_else(|| name.to_owned(), |a| format!("{name} {}", a.version))
+    };
+    let adapters: Vec<String> = stack.adapters().into_iter().map(with_version).collect();
+    let mut about = adapters.join(" > ");
+    if !stack.options.is_empty() {
+        about.push_str(&format!("; {}", options(&stack.options)));
+    }
+    format!("{name} ({about})")
 }
 
 /// `a = 1, b = "x"`.

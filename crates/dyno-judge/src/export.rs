@@ -44,14 +44,14 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A table with its heads.
-pub(crate) fn csv_table(heads: &[&[&str]], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let heads = heads.concat().into_iter().map(str::to_owned).collect();
+/// A table with its heads, which are separated by commas.
+pub(crate) fn csv_table(heads: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let heads = heads.split(',').map(str::to_owned).collect();
     std::iter::once(heads).chain(rows).map(csv_line).collect()
 }
 
 /// The columns of tables that say which cell a row is of.
-pub(crate) const CELL: [&str; 5] = ["experiment", "stack", "workload", "payload_bytes", "wait"];
+pub(crate) const CELL: &str = "experiment,stack,workload,payload_bytes,wait";
 
 /// The fields of [`CELL`].
 pub(crate) fn csv_cell(e: &Experiment) -> Vec<String> {

@@ -17,6 +17,8 @@
 //! The trial is the unit of all of it; which trials count is decided by
 //! [`dyno_report::counted_trials`] alone.
 
+#![warn(clippy::too_many_lines)]
+
 mod book;
 mod cell;
 mod check;

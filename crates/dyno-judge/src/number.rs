@@ -2,6 +2,7 @@
 
 pub(crate) use dyno_model::unit::counted;
 pub(crate) use dyno_report::sig3;
+use serde::{Serialize, Serializer};
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +83,11 @@ pub(crate) fn ratio(value: f64, lo: f64, hi: f64) -> String {
 /// mathematical libraries differ in the last place. `None` is infinite: JSON has no word for it.
 pub(crate) fn exported(value: f64) -> Option<f64> {
     Some(dyno_report::exported(value)).filter(|v| v.is_finite())
+}
+
+/// Writes a number as [`exported`].
+pub(crate) fn nine<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
+    exported(*value).serialize(out)
 }
 
 /// For CSV: `inf` and `-inf`, which pandas reads; nothing for what is not a number.

@@ -1,9 +1,7 @@
 //! A judgement on paper: heading, one table, remarks. The same page for the terminal and for Markdown.
 
-use crate::imported::{ImportCheck, ImportComparison, ImportSheet};
-use crate::{CheckReport, Comparison, Nightly, Trend};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
-use dyno_report::{Format, RenderOptions, clean, escaped_markdown, wrap};
+use dyno_report::{RenderOptions, clean, escaped_markdown, wrap};
 
 /// Draws the line below the head and nothing else.
 const PRESET: &str = "     ─             ";
@@ -42,30 +40,27 @@ pub(crate) struct Page {
     pub(crate) sections: Vec<Section>,
 }
 
+/// Gives a judgement `render`; it has `page`, `json` and `csv` of its own.
 macro_rules! rendered {
-    ($($judgement:ty),+) => {$(
+    ($judgement:ty) => {
         impl $judgement {
             /// As text, ended by a newline (CSV: by CR LF). JSON and CSV take no notice of `options`.
-            pub fn render(&self, format: Format, options: &RenderOptions) -> String {
+            pub fn render(
+                &self,
+                format: dyno_report::Format,
+                options: &dyno_report::RenderOptions,
+            ) -> String {
                 match format {
-                    Format::Table => self.page().text(options),
-                    Format::Markdown => self.page().markdown(),
-                    Format::Json => self.json(),
-                    Format::Csv => self.csv(),
+                    dyno_report::Format::Table => self.page().text(options),
+                    dyno_report::Format::Markdown => self.page().markdown(),
+                    dyno_report::Format::Json => self.json(),
+                    dyno_report::Format::Csv => self.csv(),
                 }
             }
         }
-    )+};
+    };
 }
-rendered!(
-    CheckReport,
-    Comparison,
-    Nightly,
-    Trend,
-    ImportCheck<'_>,
-    ImportComparison<'_>,
-    ImportSheet<'_>
-);
+pub(crate) use rendered;
 
 impl Page {
     /// Adds remarks, if there are any.

@@ -51,6 +51,7 @@ fn experiment(number: u32, workload: Workload, stack: &str) -> Experiment {
 }
 
 /// A manifest with all its parts.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn manifest() -> RunManifest {
     let ping_pong = Workload::PingPong {
         gap: Nanos::ZERO,
@@ -340,6 +341,7 @@ pub fn frequencies() -> BTreeMap<u32, (u64, u64)> {
 }
 
 /// A completed trial with all its parts.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn completed(id: TrialId) -> TrialRecord {
     TrialRecord {
         machines: vec!["bench-1".into()],

@@ -92,6 +92,7 @@ pub fn quick() -> Run {
 }
 
 /// Open loops: a stream with a freeze, a flood, bursts, and more than one varying factor.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn streams() -> Run {
     let mut b = Builder::new("streams", "what an open loop sees", "stacks");
     let rate = RateHz::new(1_000.0).unwrap();

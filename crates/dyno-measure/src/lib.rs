@@ -6,6 +6,8 @@
 //! lock, log, format or make a system call; everything it needs is preallocated and prefaulted.
 //! Everything else here computes data for others to print.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod clock;
 pub mod cost;
 pub mod environment;

@@ -4,6 +4,8 @@
 //! measured. What is serialised here is either the agent protocol ([`protocol`]) or the run
 //! directory ([`record`]); both are versioned.
 
+#![warn(clippy::too_many_lines)]
+
 #[macro_use]
 mod choice;
 
@@ -14,7 +16,6 @@ pub mod chain;
 pub mod conformance;
 pub mod cpus;
 pub mod daemon;
-mod estimate;
 pub mod event;
 pub mod factor;
 pub mod factors;
@@ -29,7 +30,6 @@ pub mod metric;
 pub mod network;
 pub mod noise;
 pub mod origin;
-pub mod parallel;
 pub mod plan;
 pub mod probe;
 pub mod protocol;

@@ -170,6 +170,9 @@ pub struct Assignment {
     pub graph: Graph,
     /// The process of the graph that this agent is.
     pub process: u16,
+    /// The hosts whose CPUs are those of this agent's, its own among them.
+    #[serde(default)]
+    pub sharing_cpus: Vec<usize>,
     /// The channels as adapters are told of them, by their number.
     pub channels: Vec<ChannelSpec>,
     /// Of several processes that play these participants in turn, which: from 0. Above 0 only where a fault restarts them.

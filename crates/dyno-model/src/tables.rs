@@ -1,5 +1,6 @@
 //! All tables of words together, for whoever shows them as a whole: the page, and the reference.
 
+use crate::factors;
 use crate::figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};
 use crate::metric::{Metric, MetricInfo};
 use crate::workload::{WorkloadInfo, WorkloadKind};
@@ -16,6 +17,17 @@ pub struct Tables {
     pub counts: Vec<&'static CountInfo>,
     /// Rates and costs.
     pub figures: Vec<&'static FigureInfo>,
+    /// What may differ between two experiments, in the order of columns.
+    pub factors: Vec<FactorName>,
+}
+
+/// How a factor is called.
+#[derive(Debug, Clone, Serialize)]
+pub struct FactorName {
+    /// Title of its column.
+    pub name: &'static str,
+    /// What stands before its value in a list of words.
+    pub lead: &'static str,
 }
 
 impl Tables {
@@ -26,6 +38,13 @@ impl Tables {
             metrics: Metric::ALL.iter().map(|m| m.info()).collect(),
             counts: COUNTS.iter().collect(),
             figures: TrialFigure::ALL.iter().map(|f| f.info()).collect(),
+            factors: factors::in_tables()
+                .into_iter()
+                .map(|f| FactorName {
+                    name: f.title,
+                    lead: f.lead,
+                })
+                .collect(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! Hence the real path is looked at as a whole, and it is that path which the caller then uses. `docs/threat-model.md` says
 //! who is trusted and what this cannot see.
 
+#![warn(clippy::too_many_lines)]
+
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;

@@ -1,8 +1,8 @@
 //! The answers of a run in short: for each question the fastest stack, which stacks may be as fast, the slowest one, what does not
 //! deliver, and how far to trust all of this on this host. On a terminal they take at most eight lines at a usual width.
 
-use crate::answer::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
 use crate::question::{Question, questions};
+use crate::ranking::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
 use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;

@@ -9,7 +9,7 @@ use crate::number::Number;
 use crate::trials::{Decoded, Trial};
 use crate::verdicts::Verdicts;
 use dyno_judge::{CheckReport, CompareOptions, Headline};
-use dyno_model::parallel;
+use dyno_model::factors;
 use dyno_model::record::Run;
 use dyno_model::tables::Tables;
 use dyno_report::{
@@ -129,6 +129,9 @@ pub struct RunPage {
 /// The shapes of one experiment's distributions, and its trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
+    /// By title: factors of which not every value is named, in words, where the value is not the usual one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<&'static str, String>,
     /// By metric: nanoseconds at the ranks of the grid over all trials that count. A curve ends where a
     /// quantile would be refused; `null` is infinite.
     pub curves: BTreeMap<&'static str, Vec<Number>>,
@@ -301,13 +304,15 @@ fn details(run: &Run, summary: &Summary) -> Vec<Details> {
                 boxes.insert(metric.as_str(), own);
             }
         }
+        let told = factors::all().filter(|f| f.default.is_some() && !f.is_default(&e.experiment));
         Details {
+            factors: told.map(|f| (f.title, f.words(&e.experiment))).collect(),
             curves: all,
             boxes,
             trials: decoded.shown(e.headline(), first_ms),
         }
     };
-    parallel::map(&summary.experiments, one)
+    dyno_parallel::map(&summary.experiments, one)
 }
 
 fn comparisons(

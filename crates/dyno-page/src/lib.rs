@@ -28,6 +28,7 @@ mod facts;
 mod number;
 mod page;
 mod question;
+mod ranking;
 mod trials;
 mod verdicts;
 mod words;

@@ -1,8 +1,8 @@
 //! An answer in sentences: the best stack with its figures first, then how far the others are behind, then
 //! those that cannot be compared and why.
 
-use crate::answer::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, trials, yardstick};
 use crate::question::Question;
+use crate::ranking::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, trials, yardstick};
 use dyno_model::{Metric, TrialFigure, Wait};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
 use dyno_stats::Latency;

@@ -199,57 +199,52 @@ fn part<'n>(reader: &Reader<'_>, node: &'n Node, problems: &mut Problems) -> Opt
     let options = options.map_or(&[][..], |t| &t.0);
     let stack = read_within(&inner, source, options, problems)?;
     let (wait, placement) = (wait?.map(|wait| wait.0), placement?);
-    let waits = match wait {
-        Some(_) => Vec::new(),
-        None => stack.waits.clone(),
-    };
-    if let Some(mut chain) = stack.chain {
-        if let Some(at) = table.get("placement").map(|n| &n.at) {
-            Problem::at(
-                at,
-                format!("the leg {name:?} is a chain, whose legs have placements"),
-            )
-            .label("leave it out")
-            .help(format!("write `placement` at the legs of {name}"))
-            .note(problems);
+    let waits = wait.map_or_else(|| stack.waits.clone(), |_| Vec::new());
+    let (legs, gateways, waits) = match stack.chain {
+        Some(mut chain) => {
+            if let Some(at) = table.get("placement").map(|n| &n.at) {
+                Problem::at(
+                    at,
+                    format!("the leg {name:?} is a chain, whose legs have placements"),
+                )
+                .label("leave it out")
+                .help(format!("write `placement` at the legs of {name}"))
+                .note(problems);
+            }
+            let has_own = chain.legs.iter().all(|leg| leg.wait.is_some());
+            for leg in &mut chain.legs {
+                leg.wait = leg.wait.or(wait);
+            }
+            let waits = if has_own { Vec::new() } else { waits };
+            (chain.legs, chain.gateways, waits)
         }
-        let has_own = chain.legs.iter().all(|leg| leg.wait.is_some());
-        for leg in &mut chain.legs {
-            leg.wait = leg.wait.or(wait);
+        None => {
+            let leg = ChainLeg {
+                stack: name.to_owned(),
+                adapter: stack.adapter.clone(),
+                options: stack.options.clone(),
+                wait,
+                placement: placement.unwrap_or(Placement::Process),
+                daemons: stack.daemons.clone(),
+            };
+            let adapter = reader.adapters.iter().find(|a| a.name == leg.adapter)?;
+            if let Some(text) = impossible(&leg, &stack, adapter) {
+                Problem::at(
+                    &named.at,
+                    format!("the stack {name:?} cannot be this leg: {text}"),
+                )
+                .label("cannot be this leg")
+                .help("name another stack, or give the leg another `wait` or `placement`")
+                .note(problems);
+            }
+            (vec![leg], Vec::new(), waits)
         }
-        return Some(Part {
-            at: &named.at,
-            name: name.to_owned(),
-            legs: chain.legs,
-            gateways: chain.gateways,
-            waits: if has_own { Vec::new() } else { waits },
-            install: stack.install,
-            sends_later: stack.sends_later,
-        });
-    }
-    let leg = ChainLeg {
-        stack: name.to_owned(),
-        adapter: stack.adapter.clone(),
-        options: stack.options.clone(),
-        wait,
-        placement: placement.unwrap_or(Placement::Process),
-        daemons: stack.daemons.clone(),
     };
-    let adapter = reader.adapters.iter().find(|a| a.name == leg.adapter)?;
-    if let Some(text) = impossible(&leg, &stack, adapter) {
-        Problem::at(
-            &named.at,
-            format!("the stack {name:?} cannot be this leg: {text}"),
-        )
-        .label("cannot be this leg")
-        .help("name another stack, or give the leg another `wait` or `placement`")
-        .note(problems);
-    }
     Some(Part {
         at: &named.at,
         name: name.to_owned(),
-        legs: vec![leg],
-        gateways: Vec::new(),
+        legs,
+        gateways,
         waits,
         install: stack.install,
         sends_later: stack.sends_later,

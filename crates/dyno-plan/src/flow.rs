@@ -275,18 +275,73 @@ fn flow(
         .help("make it an experiment of its own")
         .note(problems);
     }
-    let mut own = Settings::default();
+    let mut own = Own {
+        count: 1,
+        ..Own::default()
+    };
     for entry in common.iter().filter(|e| !KEYS.contains(&e.key.as_str())) {
-        own.read(entry, Form::Several, &mut Problems::default());
+        own.settings
+            .read(entry, Form::Several, &mut Problems::default());
     }
-    let mut count = 1;
-    let (mut cycle, mut jitter, mut phase, mut several) = (None, None, None, None);
     for entry in &table.0 {
+        own.read(entry, workload.as_ref(), common, problems);
+        if entry.key == "cycle" && table.entry("rate").is_some() {
+            Problem::at(&entry.key_at, "the pace is given as a rate and as a cycle")
+                .label("and `rate` as well")
+                .help("keep one of the two")
+                .note(problems);
+        }
+    }
+    if let Some(cycle) = own.cycle {
+        // At least 10 ns, which is the highest rate.
+        own.settings.rate = RateHz::new(1e9 / cycle.value.0.max(10) as f64)
+            .ok()
+            .map(|value| {
+                vec![At {
+                    value,
+                    at: cycle.at,
+                }]
+            });
+    }
+    Some(ReadFlow {
+        spec: FlowSpec {
+            name: name?,
+            processes,
+            count: own.count,
+            jitter: own.jitter,
+            phase: own.phase,
+            sizes: own.sizes,
+            reads: None,
+        },
+        workload: workload?,
+        own: own.settings,
+    })
+}
+
+/// What the keys of one flow say.
+#[derive(Default)]
+struct Own {
+    settings: Settings,
+    count: u16,
+    cycle: Option<At<Nanos>>,
+    jitter: Option<At<Nanos>>,
+    phase: Option<At<Phase>>,
+    sizes: Option<Sizes>,
+}
+
+impl Own {
+    /// Takes one key.
+    fn read(
+        &mut self,
+        entry: &Entry,
+        workload: Option<&At<WorkloadKind>>,
+        common: &[&Entry],
+        problems: &mut Problems,
+    ) {
         let key = entry.key.as_str();
         // What stands beside flows and must not is one mistake.
         let is_own = setting(key).is_some_and(is_own_setting);
         let may_be_twice = is_own && !is_not_for_all(key);
-        let paces = |k: &str| ["rate", "cycle"].contains(&k);
         if let Some(before) = common.iter().find(|e| e.key == key && may_be_twice) {
             Problem::at(
                 &entry.key_at,
@@ -301,7 +356,7 @@ fn flow(
                 }
             ))
             .note(problems);
-            continue;
+            return;
         }
         let node = &entry.node;
         match key {
@@ -316,25 +371,25 @@ fn flow(
             "count" => {
                 let most = u64::from(Topology::MAX_COPIES);
                 let n = node.whole("`count`", 1, most, problems);
-                count = n.and_then(|n| u16::try_from(n).ok()).unwrap_or(1);
+                self.count = n.and_then(|n| u16::try_from(n).ok()).unwrap_or(1);
             }
             "cycle" | "jitter" | "phase" => {
-                check_stream(entry, workload.as_ref(), problems);
+                check_stream(entry, workload, problems);
                 match key {
-                    "cycle" => cycle = time(Nanos(10))(key, node, problems),
-                    "jitter" => jitter = time(Nanos::ZERO)(key, node, problems),
-                    _ => phase = one(key, node, problems),
+                    "cycle" => self.cycle = time(Nanos(10))(key, node, problems),
+                    "jitter" => self.jitter = time(Nanos::ZERO)(key, node, problems),
+                    _ => self.phase = one(key, node, problems),
                 }
             }
             "payload" if sizes::is_several(node) => {
-                several = sizes::read(node, workload.as_ref(), problems);
+                self.sizes = sizes::read(node, workload, problems);
                 // Of one that is wrong the mistake is told.
-                let most = several.as_ref().and_then(Sizes::most);
-                own.payload = most.map(|value| vec![At::new(value, &node.at)]);
+                let most = self.sizes.as_ref().and_then(Sizes::most);
+                self.settings.payload = most.map(|value| vec![At::new(value, &node.at)]);
             }
             _ if is_own => {
-                own.read(entry, Form::Single, problems);
-                check_workload(entry, workload.as_ref(), problems);
+                self.settings.read(entry, Form::Single, problems);
+                check_workload(entry, workload, problems);
             }
             _ if setting(key).is_some() => Problem::at(
                 &entry.key_at,
@@ -349,37 +404,7 @@ fn flow(
                 problems.push(unknown_key(entry, "a flow", &keys));
             }
         }
-        if paces(key) && table.entry("rate").is_some() && key == "cycle" {
-            Problem::at(&entry.key_at, "the pace is given as a rate and as a cycle")
-                .label("and `rate` as well")
-                .help("keep one of the two")
-                .note(problems);
-        }
     }
-    if let Some(cycle) = cycle {
-        // At least 10 ns, which is the highest rate.
-        own.rate = RateHz::new(1e9 / cycle.value.0.max(10) as f64)
-            .ok()
-            .map(|value| {
-                vec![At {
-                    value,
-                    at: cycle.at,
-                }]
-            });
-    }
-    Some(ReadFlow {
-        spec: FlowSpec {
-            name: name?,
-            processes,
-            count,
-            jitter,
-            phase,
-            sizes: several,
-            reads: None,
-        },
-        workload: workload?,
-        own,
-    })
 }
 
 /// Refuses what only a stream has.

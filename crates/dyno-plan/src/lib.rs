@@ -24,6 +24,8 @@
 //! assert!(error.problems()[0].advice().unwrap().starts_with("did you mean `quick`?"));
 //! ```
 
+#![warn(clippy::too_many_lines)]
+
 mod against;
 mod capability;
 mod catalog;
@@ -32,6 +34,7 @@ mod chain;
 mod configured;
 mod cpus;
 mod daemon;
+mod estimate;
 mod expand;
 mod fault;
 mod floor;
@@ -70,6 +73,7 @@ pub use catalog::Catalog;
 pub use daemon::missing_daemon;
 pub use dyno_model::Request;
 pub use dyno_toml::Problem;
+pub use estimate::{nominal_time, nominal_trial};
 pub use host::HostFacts;
 pub use listing::Listing;
 pub use mistakes::PlanError;

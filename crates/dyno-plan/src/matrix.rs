@@ -16,7 +16,7 @@ use crate::settings::{Levels, Settings};
 use crate::spec::ExperimentSpec;
 use crate::suite::Suite;
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::unit::{Nanos, PayloadSize};
+use dyno_model::unit::{Nanos, PayloadSize, RateHz};
 use dyno_model::{
     Access, Experiment, ExperimentId, Placement, Topology, Wait, Workload, WorkloadKind,
 };
@@ -75,57 +75,20 @@ impl<'a> Matrix<'a> {
             }
         }
         let placements = levels.pick(|s| &s.placement)?;
-        if let ([only], true) = (placements.as_slice(), hosts < 2)
-            && only.value == Placement::Host
-        {
-            Problem::at(
-                &only.at,
-                "placement \"host\" needs a testbed with two hosts",
-            )
-            .label("this testbed has one")
-            .help("choose one with --testbed, such as netns-1gbe, or write \"process\"")
-            .note(problems);
-        }
+        refuse_one_host(placements, hosts, problems);
         let window = levels.window(kind)?;
         fault::check_window(&spec.faults, &levels, kind, problems);
         let workloads = match kind.is_probe() {
             true => probe::workloads(&levels, spec, payloads, problems)?,
             false => workloads(&levels, spec, &window, problems)?,
         };
-        let (warmup, settle, window) = match kind.is_start() {
-            // Its one message is the first: nothing comes before it, and nothing after.
-            true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
-            false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
-            // A trial with faults begins its window when it is due, as each of its twins does.
-            false if !spec.faults.is_empty() => (levels.warmup()?.value, None, window.value),
-            false => (levels.warmup()?.value, levels.settle()?, window.value),
-        };
-        let (alone, cpus) = (
-            values(levels.pick(|s| &s.topology)?),
-            levels.pick(|s| &s.cpus)?,
-        );
+        let (warmup, settle, window) = extents(&levels, spec, window)?;
+        let cpus = levels.pick(|s| &s.cpus)?;
         if let Some(flow) = &spec.flow {
             let extents = [&levels.window(kind)?, &levels.warmup()?];
             flow::check(flow, &workloads, extents, cpus, problems);
         }
-        let topologies = match (kind.is_probe(), &spec.flow) {
-            // Its copies are its own.
-            (true, _) => alone,
-            (false, Some(flow)) => {
-                let readers = flow.reads.as_ref().map(|reads| reads.readers);
-                let alike = |one: Topology| Topology {
-                    copies: flow.count,
-                    receivers: readers.unwrap_or(one.receivers),
-                    ..one
-                };
-                alone.into_iter().map(alike).collect()
-            }
-            (false, None) => {
-                let asked = levels.pick(|s| &s.parallel);
-                let asked = probe::choices(asked, Parallel::Copies(1));
-                parallel::topologies(alone, &asked, &cpus.value, facts)
-            }
-        };
+        let topologies = topologies(&levels, spec, &cpus.value, facts)?;
         // Their workload and payload are those of each cell.
         let blank = Experiment::blank(
             ExperimentId(0),
@@ -146,32 +109,35 @@ impl<'a> Matrix<'a> {
             ..blank
         };
         levels.set_factors(&mut common, kind);
+        let (waits, placements, payloads) = match kind.is_probe() {
+            // They follow from the probe.
+            true => (
+                vec![WaitChoice::Exactly(Wait::Block)],
+                vec![Placement::Thread],
+                values(&payloads[..1]),
+            ),
+            false => (
+                values(levels.pick(|s| &s.wait)?),
+                values(placements),
+                values(payloads),
+            ),
+        };
         Some(Matrix {
             name: &spec.name,
             flow: spec.flow.as_ref(),
             faults: &spec.faults,
             kind,
             workloads,
-            waits: match kind.is_probe() {
-                // It follows from the probe, as the placement and the payload do.
-                true => vec![WaitChoice::Exactly(Wait::Block)],
-                false => values(levels.pick(|s| &s.wait)?),
-            },
+            waits,
             topologies,
-            placements: match kind.is_probe() {
-                true => vec![Placement::Thread],
-                false => values(placements),
-            },
+            placements,
             accesses: values(levels.pick(|s| &s.access)?),
             schedulings: levels
                 .pick(|s| &s.scheduling)?
                 .iter()
                 .map(|s| s.value.0)
                 .collect(),
-            payloads: match kind.is_probe() {
-                true => values(&payloads[..1]),
-                false => values(payloads),
-            },
+            payloads,
             conditions: Conditions {
                 common,
                 cpus,
@@ -266,6 +232,21 @@ fn values<T: Copy>(list: &[At<T>]) -> Vec<T> {
     list.iter().map(|v| v.value).collect()
 }
 
+/// Refuses two hosts of a testbed that has one.
+fn refuse_one_host(placements: &[At<Placement>], hosts: usize, problems: &mut Problems) {
+    if let ([only], true) = (placements, hosts < 2)
+        && only.value == Placement::Host
+    {
+        Problem::at(
+            &only.at,
+            "placement \"host\" needs a testbed with two hosts",
+        )
+        .label("this testbed has one")
+        .help("choose one with --testbed, such as netns-1gbe, or write \"process\"")
+        .note(problems);
+    }
+}
+
 fn refuse_small(payload: &At<PayloadSize>, spec: &ExperimentSpec, problems: &mut Problems) {
     if payload.value.bytes() >= HEADER_BYTES {
         return;
@@ -290,6 +271,82 @@ fn closed(levels: &Levels<'_>, of: fn(Nanos, Nanos) -> Workload) -> Option<Vec<W
     let timeout = levels.pick(|s| &s.timeout)?.value;
     let gaps = levels.pick(|s| &s.gap)?;
     Some(gaps.iter().map(|gap| of(gap.value, timeout)).collect())
+}
+
+/// The shapes of the exchange, each with its copies at once.
+fn topologies(
+    levels: &Levels<'_>,
+    spec: &ExperimentSpec,
+    cpus: &Cpus,
+    facts: &HostFacts,
+) -> Option<Vec<Topology>> {
+    let alone = values(levels.pick(|s| &s.topology)?);
+    match (spec.workload.value.is_probe(), &spec.flow) {
+        // Its copies are its own.
+        (true, _) => Some(alone),
+        (false, Some(flow)) => {
+            let readers = flow.reads.as_ref().map(|reads| reads.readers);
+            let alike = |one: Topology| Topology {
+                copies: flow.count,
+                receivers: readers.unwrap_or(one.receivers),
+                ..one
+            };
+            Some(alone.into_iter().map(alike).collect())
+        }
+        (false, None) => {
+            let asked = levels.pick(|s| &s.parallel);
+            let asked = probe::choices(asked, Parallel::Copies(1));
+            Some(parallel::topologies(alone, &asked, cpus, facts))
+        }
+    }
+}
+
+/// The warm-up with what it must reach, and the window.
+fn extents(
+    levels: &Levels<'_>,
+    spec: &ExperimentSpec,
+    window: At<Extent>,
+) -> Option<(Extent, Option<Nanos>, Extent)> {
+    let kind = spec.workload.value;
+    Some(match kind.is_start() {
+        // Its one message is the first: nothing comes before it, and nothing after.
+        true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
+        false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
+        // A trial with faults begins its window when it is due, as each of its twins does.
+        false if !spec.faults.is_empty() => (levels.warmup()?.value, None, window.value),
+        false => (levels.warmup()?.value, levels.settle()?, window.value),
+    })
+}
+
+/// A stream of each rate with each kind of arrivals.
+fn streams(
+    levels: &Levels<'_>,
+    spec: &ExperimentSpec,
+    rates: &[At<RateHz>],
+    window: &At<Extent>,
+    problems: &mut Problems,
+) -> Option<Vec<Workload>> {
+    if let Extent::Duration(time) = window.value {
+        for rate in rates {
+            if time.as_secs_f64() * rate.value.hz() < 1.0 {
+                Problem::at(
+                    &rate.at,
+                    format!("no message is due in a window of {time} at {}", rate.value),
+                )
+                .label(format!("used by experiment `{}`", spec.name))
+                .help("raise the rate or lengthen `window`")
+                .note(problems);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for arrivals in levels.pick(|s| &s.arrivals)? {
+        all.extend(rates.iter().map(|rate| Workload::Stream {
+            rate: rate.value,
+            arrivals: arrivals.value,
+        }));
+    }
+    Some(all)
 }
 
 /// Every load that the experiment's workload is put under.
@@ -332,27 +389,7 @@ fn workloads(
                 );
                 return None;
             };
-            if let Extent::Duration(time) = window.value {
-                for rate in rates {
-                    if time.as_secs_f64() * rate.value.hz() < 1.0 {
-                        Problem::at(
-                            &rate.at,
-                            format!("no message is due in a window of {time} at {}", rate.value),
-                        )
-                        .label(format!("used by experiment `{}`", spec.name))
-                        .help("raise the rate or lengthen `window`")
-                        .note(problems);
-                    }
-                }
-            }
-            let mut all = Vec::new();
-            for arrivals in levels.pick(|s| &s.arrivals)? {
-                all.extend(rates.iter().map(|rate| Workload::Stream {
-                    rate: rate.value,
-                    arrivals: arrivals.value,
-                }));
-            }
-            Some(all)
+            streams(levels, spec, rates, window, problems)
         }
         WorkloadKind::Burst => {
             let (groups, periods) = (levels.pick(|s| &s.group), levels.pick(|s| &s.period));

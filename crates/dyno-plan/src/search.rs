@@ -114,6 +114,11 @@ pub(crate) fn climb(
         .note(problems);
         return;
     }
+    replace(matrix, raise, kind.is_closed_loop());
+}
+
+/// Puts the rungs above each value of the raised factor in its place.
+fn replace(matrix: &mut Matrix<'_>, raise: Raised, closed: bool) {
     match raise {
         Raised::Rate => {
             let of = |workload: &Workload| match *workload {
@@ -134,7 +139,6 @@ pub(crate) fn climb(
                 .collect();
         }
         Raised::Clients => {
-            let closed = kind.is_closed_loop();
             let of = |t: &Topology| {
                 let t = *t;
                 let all = rungs(f64::from(side(t, closed)), f64::from(Topology::MAX_SIDE));

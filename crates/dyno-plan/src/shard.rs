@@ -5,6 +5,7 @@
 //! beside one floor stay together as long as the parts take about equally long; else their × floor is
 //! there once the parts are merged. Every experiment is in exactly one part.
 
+use crate::estimate::nominal_time;
 use dyno_model::{ExperimentId, Plan, Shard};
 use std::collections::BTreeMap;
 
@@ -113,7 +114,7 @@ fn units(plan: &Plan) -> Vec<Unit> {
             });
         let unit = &mut units[number];
         unit.experiments.push(e.id);
-        unit.time = unit.time.saturating_add(plan.nominal_time(e).0);
+        unit.time = unit.time.saturating_add(nominal_time(plan, e).0);
     }
     let home = |e: ExperimentId| {
         let lead = plan.experiment(plan.experiment(e)?.lead())?;

@@ -7,6 +7,8 @@
 //! start together. What the probe itself adds to a sample (two readings of the clock, the loop around a batch) is
 //! measured first, with the same code around nothing, and taken out; see [`Reading::own_ns`].
 
+#![warn(clippy::too_many_lines)]
+
 mod copy;
 pub mod counters;
 mod error;

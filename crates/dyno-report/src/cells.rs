@@ -1,9 +1,8 @@
 //! What stands in one cell of the table of stacks.
 
-use crate::evidence::HostTail;
 use crate::layout::Tone;
 use crate::number::{self, Measured, TimeUnit};
-use crate::summary::{ExperimentSummary, MetricSummary};
+use crate::summary::{ExperimentSummary, HostTail, MetricSummary};
 use dyno_model::Metric;
 use dyno_stats::Quantile;
 

@@ -7,7 +7,7 @@ use crate::number::{duration, latency_ns};
 use crate::remark::Item;
 use crate::summary::{ExperimentSummary, HostClockSummary, MetricSummary, Spread, Summary};
 use crate::view::View;
-use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind};
+use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind, factors};
 
 /// The bound must not exceed this share of the median of what is to be told.
 const SHARE: f64 = 0.1;
@@ -78,8 +78,9 @@ fn p50_ns(metric: &MetricSummary) -> Option<f64> {
 /// The median round trip of the same stack under the same factors, if the run has it.
 fn round_trip(summary: &Summary, e: &ExperimentSummary) -> Option<f64> {
     let factors = |x: &Experiment| {
-        let conditions = (x.wait, x.access, x.placement, x.topology);
-        (x.machine.clone(), x.stack.clone(), x.payload, conditions)
+        let same = factors::all().filter(|f| !["workload", "window"].contains(&f.title));
+        let keys: Vec<String> = same.map(|f| f.key(x)).collect();
+        (x.stack.clone(), keys)
     };
     let own = factors(&e.experiment);
     let found = summary.experiments.iter().find(|r| {

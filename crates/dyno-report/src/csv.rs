@@ -3,9 +3,11 @@
 //! field is unknown or refused. `docs/reference/show-json.md` lists the columns.
 
 use crate::carry::csv_line;
-use crate::evidence::{HostSummary, PrecisionSummary};
 use crate::number::{exported, latency_ns};
-use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary, QUANTILES, Spread, Summary};
+use crate::summary::{
+    ExperimentSummary, HostSummary, MetricSummary, OutageSummary, PrecisionSummary, QUANTILES,
+    Spread, Summary,
+};
 use dyno_model::factors::{self, Factor, Value};
 use dyno_model::{COUNTS, Metric, TrialFigure};
 use dyno_stats::{Estimate, Latency, Quantile};

@@ -1,13 +1,13 @@
 //! What bears on whether the figures hold, as remarks below a table. Rows of which the same is to be
 //! said share one remark, so that thirty rows do not take thirty lines.
 
-use crate::evidence::{
-    Covariate, CovariateSummary, HostSummary, HostTail, ModesSummary, PrecisionSummary,
-};
 use crate::flagged::{FlagRates, Flagged};
 use crate::number::{Measured, duration, sig3};
 use crate::remark::Item;
-use crate::summary::{ExperimentSummary, NoRatio, QUANTILES, Spread};
+use crate::summary::{
+    Covariate, CovariateSummary, ExperimentSummary, HostSummary, HostTail, ModesSummary, NoRatio,
+    PrecisionSummary, QUANTILES, Spread,
+};
 use crate::view::View;
 use dyno_stats::{Latency, Quantile};
 use std::cmp::Reverse;

@@ -1,10 +1,10 @@
 //! Flows that run at the same time: what all of them moved together and at what cost, and what the others cost each.
 
+use crate::counts::{add_counts, missing_messages};
 use crate::number::{Measured, duration, sig3};
 use crate::precision::{OwnQuantiles, own_quantiles};
 use crate::remark::Item;
 use crate::summary::{AGAINST_ALONE, AloneRatio, ExperimentSummary};
-use crate::totals::{add_counts, missing_messages};
 use crate::view::View;
 use dyno_model::plan::Scheduling;
 use dyno_model::{Experiment, ExperimentId, TrialFigure};

@@ -1,9 +1,10 @@
 //! The host's part in an experiment: loads in the window, gaps before it, and what the gaps do to an
 //! operation as long as the median one.
 
-use crate::evidence::{BareSummary, HostSummary, HostTail};
 use crate::modes::gap_share;
-use crate::summary::{LEAST_TRIALS, MetricSummary, QUANTILES, Spread};
+use crate::summary::{
+    BareSummary, HostSummary, HostTail, LEAST_TRIALS, MetricSummary, QUANTILES, Spread,
+};
 use dyno_model::record::Run;
 use dyno_model::{BareMachine, HostLoad, TrialRecord, Workload};
 use dyno_stats::{Begins, HostGaps, Latency, Quantile, SampleError, explained};

@@ -12,6 +12,19 @@ use dyno_stats::{Latency, Quantile};
 /// What one reads in the columns. `relative`: intervals are relative to their numbers; `left_out`:
 /// titles of columns that are not shown.
 pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
+    [
+        of_times(view, relative, left_out),
+        of_intervals(view, relative),
+        of_ground(view, left_out),
+        of_marks(view),
+        of_cost(view, relative, left_out),
+        settings::lines(&view.summary.run, view.rows.iter().copied()),
+    ]
+    .concat()
+}
+
+/// The columns of the headline, of what it consists of, and of its ratio to the floor.
+fn of_times(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
     let shown = |title: &str| !left_out.contains(&title);
     let mut lines = Vec::new();
     if let Some(headlines) = headlines(view).filter(|_| view.kind != Kind::Outages) {
@@ -54,6 +67,12 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
                 .into(),
         );
     }
+    lines
+}
+
+/// What stands where a quantile has no figure, or no end.
+fn of_intervals(view: &View<'_>, relative: bool) -> Vec<String> {
+    let mut lines = Vec::new();
     if quantiles(view).any(|q| matches!(q, Quantile::Refused { .. })) {
         let what = match relative {
             true => "n< samples needed",
@@ -77,6 +96,13 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
             _ => "∞: a message that was lost, or still under way when the drain ended, counts as infinitely late; an interval that ends with ∞ has no known upper end.".into(),
         });
     }
+    lines
+}
+
+/// The load, and what the host and its memory have in a figure.
+fn of_ground(view: &View<'_>, left_out: &[&str]) -> Vec<String> {
+    let shown = |title: &str| !left_out.contains(&title);
+    let mut lines = Vec::new();
     if view.shows_load() && shown("load") {
         lines.push(
             "load: fits, loses messages, or saturated (the backlog was still growing when the \
@@ -102,6 +128,12 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
             "{CACHED_COPY_RATIO}: the same with a payload in the caches of the copying CPU, as far as it fits."
         ));
     }
+    lines
+}
+
+/// The marks behind a stack's name.
+fn of_marks(view: &View<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
     if view.rows.iter().any(|e| e.is_loopback) {
         lines.push("(loopback): without a second side; shows the cost of Dyno itself.".into());
     }
@@ -120,6 +152,13 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     if view.rows.iter().any(|e| e.trials.all_disturbed()) {
         lines.push("(disturbed): the host disturbed every trial of the row.".into());
     }
+    lines
+}
+
+/// What it costs, per start or per message.
+fn of_cost(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
+    let shown = |title: &str| !left_out.contains(&title);
+    let mut lines = Vec::new();
     let has_cpu = |e: &ExperimentSummary| e.figure(TrialFigure::CpuPerMessage).is_some();
     let extremes = if relative { "" } else { " (min–max)" };
     if view.kind == Kind::Starts
@@ -152,10 +191,6 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
             "{HOST_CPU}: the same for the whole machine, including softirqs, kernel threads and all other programs."
         ));
     }
-    lines.extend(settings::lines(
-        &view.summary.run,
-        view.rows.iter().copied(),
-    ));
     lines
 }
 

@@ -11,6 +11,8 @@
 //! | [`Format::Json`] | programs | a stable interface with a published schema |
 //! | [`Format::Csv`] | spreadsheets, pandas | a row per experiment and metric |
 
+#![warn(clippy::too_many_lines)]
+
 mod carry;
 mod carry_over;
 mod causes;
@@ -20,9 +22,9 @@ mod clocks;
 mod columns;
 mod copies;
 mod counted;
+mod counts;
 mod csv;
 mod decoded;
-mod evidence;
 mod factors;
 mod findings;
 mod flagged;
@@ -65,11 +67,8 @@ pub use carry::{csv_line, escaped_json, escaped_xml, json_text};
 pub use clocks::{clock_bound, is_too_wide};
 pub use columns::{Columns, UnknownColumn};
 pub use counted::{counted_trials, is_deaf};
+pub use counts::{add_counts, missing_messages};
 pub use decoded::Histograms;
-pub use evidence::{
-    BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
-    PrecisionSummary, WarmupSummary,
-};
 pub use factors::{conditions, varying_conditions};
 pub use flagged::{FlagRates, Flagged};
 pub use floor::good_sides;
@@ -84,15 +83,16 @@ pub use number::{duration, exported, share, sig3, with_prefix};
 pub use outage::{deaf_for_ever, half_deaf, relapse as outage_relapse, verdict as outage_verdict};
 pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
-    AGAINST_ALONE, AddedSummary, AloneRatio, AnswerSummary, AnswersSummary, CarryOverFinding,
-    CarryOverSummary, ChainSummary, CopySummary, DeafEnd, ExperimentSummary, FailedAs,
-    FailureGroup, FloorRatio, Further, GatewaySummary, HeldRequirement, HostClockSummary,
-    LEAST_TRIALS, LegSummary, LoadOutcome, MadeOf, MetricSummary, NetworkSummary, NoRatio,
-    OutageSummary, PartSummary, QUANTILES, Requirement, RunSummary, ScalingSummary, Spread,
-    Summary, TOLD_BY, TrialCounts, WithDisturbed, more_answers,
+    AGAINST_ALONE, AddedSummary, AloneRatio, AnswerSummary, AnswersSummary, BareSummary,
+    CarryOverFinding, CarryOverSummary, ChainSummary, CopySummary, Covariate, CovariateSummary,
+    DeafEnd, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further, GatewaySummary,
+    HeldRequirement, HostClockSummary, HostSummary, HostTail, LEAST_TRIALS, LegSummary,
+    LoadOutcome, MadeOf, MetricSummary, ModeGroup, ModesSummary, NetworkSummary, NoRatio,
+    OutageSummary, PartSummary, PrecisionSummary, QUANTILES, Requirement, RunSummary,
+    ScalingSummary, Spread, Summary, TOLD_BY, TrialCounts, WarmupSummary, WithDisturbed,
+    more_answers,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
-pub use totals::{add_counts, missing_messages};
 pub use when::utc;
 
 use dyno_model::plan::STACKS;

@@ -4,8 +4,8 @@
 //! independent witnesses as there are trials, not as there are blocks. The strength of an
 //! association is that over the blocks; its p is that over stretches of blocks with one label.
 
-use crate::evidence::{Covariate, CovariateSummary, ModeGroup, ModesSummary};
 use crate::number::{duration, share, with_prefix};
+use crate::summary::{Covariate, CovariateSummary, ModeGroup, ModesSummary};
 use dyno_model::plan::Extent;
 use dyno_model::{CpuGaps, Experiment, HostLoad, Nanos, TrialRecord};
 use dyno_stats::{Modes, TrialSamples, separation};

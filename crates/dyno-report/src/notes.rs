@@ -86,6 +86,7 @@ pub(crate) fn conditions(view: &View<'_>) -> String {
 const MOST_ITEMS: usize = 1_000;
 
 /// Everything below the table, most serious first; sections without an item are left out.
+#[expect(clippy::too_many_lines, reason = "one row for each section")]
 pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
     let summary = view.summary;
     let refused = Refusal::lines(&summary.refused);

@@ -1,6 +1,6 @@
 //! Whether an experiment came as close as `--precision` asked.
 
-use crate::evidence::PrecisionSummary;
+use crate::summary::PrecisionSummary;
 use dyno_model::{Metric, Precision};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, Pairing, TrialSamples, quantile, ratio, trial_quantiles, within,

@@ -2,19 +2,21 @@
 //! everything that has an interval. Failed trials are counted and never averaged in, nor are those
 //! that the host disturbed: [`counted_trials`] says which count.
 
-use crate::counted::{KEPT, counted_trials, failures, is_completed, trial_counts};
+use crate::counted::{Failures, KEPT, counted_trials, failures, is_completed, trial_counts};
+use crate::counts::add_counts;
 use crate::decoded::{Histograms, Samples};
-use crate::evidence::{PrecisionSummary, WarmupSummary};
 use crate::floor::{Floors, mark_undercut};
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
-    AloneRatio, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio, QUANTILES,
-    RunSummary, Spread, Summary, TrialCounts, WithDisturbed,
+    AloneRatio, ChainSummary, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio,
+    PrecisionSummary, QUANTILES, RunSummary, Spread, Summary, TrialCounts, WarmupSummary,
+    WithDisturbed,
 };
-use crate::totals::{add_counts, figures, processes};
+use crate::totals::{figures, processes};
 use crate::{
     carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
 };
+use dyno_model::TrialId;
 use dyno_model::cause::{Cause, FailureCause, Warning};
 use dyno_model::probe::Writer;
 use dyno_model::record::{EMPTY_WINDOW_SINCE, FlowCounts, Run};
@@ -22,9 +24,8 @@ use dyno_model::{
     AdapterDescription, Distribution, Experiment, ExperimentId, Metric, Options, TrialRecord,
     Workload,
 };
-use dyno_model::{TrialId, parallel};
 use dyno_stats::{
-    Bootstrap, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
+    Bootstrap, RatioSide, SecondHalf, Stability, TrialSamples, quantiles, quantiles_and_numerator,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +69,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
     let has_trials =
         |e: &&Experiment| plan.search.is_none() || run.trials_of(e.id).next().is_some();
     let here: Vec<&Experiment> = plan.here().filter(has_trials).collect();
-    let found = parallel::map_within(
+    let found = dyno_parallel::map_within(
         AT_ONCE,
         &here,
         |e| most_values(run, e.id),
@@ -99,57 +100,63 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
             )
             .collect(),
         carry_over: carry_over::summarise(samples, &medians, options.bootstrap.seed),
-        run: RunSummary {
-            id: run.manifest.id.clone(),
-            started_unix_ms: run.manifest.started_unix_ms,
-            command: run.manifest.command.clone(),
-            suite: plan.suite.clone(),
-            title: plan.title.clone(),
-            testbed: plan.testbed.name.clone(),
-            has_rated_links: plan.testbed.hosts.iter().any(|h| h.link.is_some()),
-            table: plan.table.clone(),
-            study: run.manifest.origin.as_ref().and_then(|o| o.study.clone()),
-            hosts: plan.testbed.hosts.iter().map(|h| h.name.clone()).collect(),
-            guests: plan
-                .testbed
-                .machines()
-                .map(|(n, m)| format!("{n}: {m}"))
-                .collect(),
-            emulated_hosts: plan
-                .testbed
-                .machines()
-                .filter(|(_, m)| m.emulated_by().is_some())
-                .map(|(name, _)| name.to_owned())
-                .collect(),
-            seed: plan.seed,
-            shard: plan.shard.clone(),
-            more: plan.more.clone(),
-            environment: run.manifest.environment.clone(),
-            machines: run.machines.clone(),
-            adapters: run
-                .manifest
-                .adapters
-                .iter()
-                .map(|a| (a.name.clone(), a.version.clone()))
-                .collect(),
-            option_defaults: run
-                .manifest
-                .adapters
-                .iter()
-                .map(|a| (a.name.clone(), defaults(a)))
-                .collect(),
-            stacks: plan.stacks.clone(),
-            against: plan.against.clone(),
-            precision: plan.precision,
-            bare: run.manifest.bare.as_ref().map(host::bare),
-            trials,
-        },
+        run: of_run(run, trials),
         experiments,
         refused: plan.refused.clone(),
         requirements: Vec::new(),
         capacity: None,
         answers: None,
         scaling: scaling::summarise(samples, &options.bootstrap),
+    }
+}
+
+/// The run as a whole, with the trials of all its experiments.
+fn of_run(run: &Run, trials: TrialCounts) -> RunSummary {
+    let plan = &run.manifest.plan;
+    RunSummary {
+        id: run.manifest.id.clone(),
+        started_unix_ms: run.manifest.started_unix_ms,
+        command: run.manifest.command.clone(),
+        suite: plan.suite.clone(),
+        title: plan.title.clone(),
+        testbed: plan.testbed.name.clone(),
+        has_rated_links: plan.testbed.hosts.iter().any(|h| h.link.is_some()),
+        table: plan.table.clone(),
+        study: run.manifest.origin.as_ref().and_then(|o| o.study.clone()),
+        hosts: plan.testbed.hosts.iter().map(|h| h.name.clone()).collect(),
+        guests: plan
+            .testbed
+            .machines()
+            .map(|(n, m)| format!("{n}: {m}"))
+            .collect(),
+        emulated_hosts: plan
+            .testbed
+            .machines()
+            .filter(|(_, m)| m.emulated_by().is_some())
+            .map(|(name, _)| name.to_owned())
+            .collect(),
+        seed: plan.seed,
+        shard: plan.shard.clone(),
+        more: plan.more.clone(),
+        environment: run.manifest.environment.clone(),
+        machines: run.machines.clone(),
+        adapters: run
+            .manifest
+            .adapters
+            .iter()
+            .map(|a| (a.name.clone(), a.version.clone()))
+            .collect(),
+        option_defaults: run
+            .manifest
+            .adapters
+            .iter()
+            .map(|a| (a.name.clone(), defaults(a)))
+            .collect(),
+        stacks: plan.stacks.clone(),
+        against: plan.against.clone(),
+        precision: plan.precision,
+        bare: run.manifest.bare.as_ref().map(host::bare),
+        trials,
     }
 }
 
@@ -243,6 +250,13 @@ struct Shared<'a> {
     bases: BTreeSet<ExperimentId>,
 }
 
+/// The trials of an experiment that count, with their samples, and how the others failed.
+struct Read<'a> {
+    trials: Vec<&'a TrialRecord>,
+    series: BTreeMap<Metric, Series<'a>>,
+    failures: Failures,
+}
+
 /// The samples of one metric, trial by trial.
 #[derive(Default)]
 struct Series<'a> {
@@ -251,7 +265,113 @@ struct Series<'a> {
     samples: Vec<TrialSamples>,
 }
 
+/// Reads the trials of an experiment. Where it is held to a floor, the floor's samples are drawn first.
+fn read<'a>(experiment: &Experiment, floor: Option<&Experiment>, shared: &Shared<'a>) -> Read<'a> {
+    let run = shared.samples.run;
+    let counted = counted_trials(run, experiment.id);
+    let is_measured = |m: &&Metric| counted.iter().any(|t| t.distributions.contains_key(m));
+    if let Some(floor) = floor.filter(|floor| floor.wait == experiment.wait)
+        && let Some(metric) = experiment.headline().iter().find(is_measured)
+    {
+        shared.floors.draw_ahead(&counted, floor.id, *metric);
+    }
+    let mut read = Read {
+        trials: Vec::new(),
+        series: BTreeMap::new(),
+        failures: failures(run, experiment.id),
+    };
+    for trial in counted {
+        match shared.samples.of_trial(trial) {
+            Ok(metrics) => {
+                read.trials.push(trial);
+                for (metric, samples) in metrics {
+                    let own = read.series.entry(metric).or_default();
+                    own.trials.push(trial);
+                    own.samples.push(samples);
+                }
+            }
+            Err(error) => {
+                let cause = FailureCause::Record { error }.into();
+                let failures = &mut read.failures;
+                failures.add(FailedAs::Unreadable, "stored trial", &cause, &[]);
+            }
+        }
+    }
+    read
+}
+
+impl<'a> Series<'a> {
+    /// What the trials store of the metric.
+    fn stored(&self, metric: Metric) -> impl Iterator<Item = &'a Distribution> + Clone {
+        let trials = self.trials.iter();
+        trials.filter_map(move |t| t.distributions.get(&metric))
+    }
+}
+
+/// The summaries of all metrics, and the p50 of the headline for ratios: what is refused, or too wide for a figure, makes none.
+fn metric_summaries(
+    series: &BTreeMap<Metric, Series<'_>>,
+    headline: Option<&Metric>,
+    how: &Bootstrap,
+) -> (BTreeMap<Metric, MetricSummary>, Option<RatioSide>) {
+    let mut numerator = None;
+    let summaries = series.iter().map(|(metric, own)| {
+        let estimated = match headline == Some(metric) {
+            false => quantiles(&own.samples, &RANKS, how),
+            true => {
+                let (estimated, p50) = quantiles_and_numerator(&own.samples, &RANKS, how);
+                numerator = p50.filter(|_| estimated[0].estimate().is_some());
+                estimated
+            }
+        };
+        let stored = own.stored(*metric);
+        (*metric, metric_summary(&own.samples, stored, estimated))
+    });
+    (summaries.collect(), numerator)
+}
+
+/// The values of metrics of which each trial has one.
+fn medians(series: &BTreeMap<Metric, Series<'_>>) -> BTreeMap<Metric, Spread> {
+    let of_trials = |(metric, own): (&Metric, &Series<'_>)| {
+        let own = own.stored(*metric).filter(|d| d.n + d.infinite == 1);
+        // What never came is later than everything else.
+        let value = |d: &Distribution| if d.n == 1 { d.sum } else { f64::INFINITY };
+        let spread = Spread::with_infinite(own.map(value))?;
+        metric.is_one_per_trial().then_some((*metric, spread))
+    };
+    series.iter().filter_map(of_trials).collect()
+}
+
+/// The way through a chain, with what it adds to its legs.
+fn chain(
+    experiment: &Experiment,
+    shared: &Shared<'_>,
+    trials: &[&TrialRecord],
+    headline: Option<&Metric>,
+    how: &Bootstrap,
+) -> Option<ChainSummary> {
+    let plan = &shared.samples.run.manifest.plan;
+    let mut chain = chains::summarise(plan, experiment, trials)?;
+    if let Some(metric) = headline {
+        let legs = experiment.legs.iter();
+        let legs: Vec<_> = legs
+            .map(|id| shared.samples.medians(*id, *metric))
+            .collect();
+        // A flood's response time is that of its own queue, and disturbed trials make no ratio either.
+        let calm = trials.iter().all(|t| t.disturbed.is_empty());
+        if !legs.is_empty() && calm && !matches!(experiment.workload, Workload::Flood) {
+            let whole = shared.samples.medians(experiment.id, *metric);
+            chain.added = chains::added(*metric, &whole, &legs, how);
+        }
+    }
+    Some(chain)
+}
+
 /// The summary of an experiment, and the median of the headline metric in each trial that has it.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row for each field of the summary"
+)]
 fn summarise_experiment(
     experiment: &Experiment,
     shared: &Shared<'_>,
@@ -259,69 +379,18 @@ fn summarise_experiment(
 ) -> (ExperimentSummary, Vec<(TrialId, f64)>) {
     let (run, how) = (shared.samples.run, &options.bootstrap);
     let plan = &run.manifest.plan;
-    let mut failures = failures(run, experiment.id);
-    let mut trials: Vec<&TrialRecord> = Vec::new();
-    let mut series: BTreeMap<Metric, Series<'_>> = BTreeMap::new();
-    let counted = counted_trials(run, experiment.id);
-    let candidates = experiment.headline();
     // Of a part, the floor may be elsewhere.
     let floor = experiment.floor.filter(|id| plan.is_here(*id));
     let floor = floor.and_then(|id| plan.experiment(id));
-    let is_measured = |m: &&Metric| counted.iter().any(|t| t.distributions.contains_key(m));
-    if let Some(floor) = floor.filter(|floor| floor.wait == experiment.wait)
-        && let Some(metric) = candidates.iter().find(is_measured)
-    {
-        shared.floors.draw_ahead(&counted, floor.id, *metric);
-    }
-    for trial in counted {
-        match shared.samples.of_trial(trial) {
-            Ok(metrics) => {
-                trials.push(trial);
-                for (metric, samples) in metrics {
-                    let own = series.entry(metric).or_default();
-                    own.trials.push(trial);
-                    own.samples.push(samples);
-                }
-            }
-            Err(error) => {
-                let cause = FailureCause::Record { error }.into();
-                failures.add(FailedAs::Unreadable, "stored trial", &cause, &[]);
-            }
-        }
-    }
-    let headline = candidates.iter().find(|m| series.contains_key(m));
-    let mut numerator = None;
-    let metrics: BTreeMap<Metric, MetricSummary> = series
-        .iter()
-        .map(|(metric, own)| {
-            let stored = own
-                .trials
-                .iter()
-                .filter_map(|t| t.distributions.get(metric));
-            let estimated = match headline == Some(metric) {
-                false => quantiles(&own.samples, &RANKS, how),
-                true => {
-                    let (estimated, p50) = quantiles_and_numerator(&own.samples, &RANKS, how);
-                    // What is refused, or too wide for a figure, makes no ratio.
-                    numerator = p50.filter(|_| estimated[0].estimate().is_some());
-                    estimated
-                }
-            };
-            (*metric, metric_summary(&own.samples, stored, estimated))
-        })
-        .collect();
-    let medians = series.iter().filter_map(|(metric, own)| {
-        let stored = own
-            .trials
-            .iter()
-            .filter_map(|t| t.distributions.get(metric));
-        let own = stored.filter(|d| d.n + d.infinite == 1);
-        // What never came is later than everything else.
-        let value = |d: &Distribution| if d.n == 1 { d.sum } else { f64::INFINITY };
-        let spread = Spread::with_infinite(own.map(value))?;
-        metric.is_one_per_trial().then_some((*metric, spread))
-    });
-    let medians = medians.collect();
+    let Read {
+        trials,
+        series,
+        failures,
+    } = read(experiment, floor, shared);
+    let mut candidates = experiment.headline().iter();
+    let headline = candidates.find(|m| series.contains_key(m));
+    let (metrics, numerator) = metric_summaries(&series, headline, how);
+    let medians = medians(&series);
     let none = Series::default();
     let own = headline.map_or(&none, |m| &series[m]);
     let floor = floor.map(|floor| {
@@ -356,37 +425,17 @@ fn summarise_experiment(
         .trials_of(experiment.id)
         .filter(|t| is_completed(t) && !t.disturbed.is_empty())
         .collect();
-    let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
     let looked_for = trials.iter().all(|t| t.format >= LOOKED_FOR_SINCE);
     let has_window = looked_for && !experiment.is_one_per_trial();
-    let host = match host::summarise(
-        &shared.machine,
-        experiment.workload,
-        &trials,
-        headline
-            .filter(|m| !m.info().of_faults)
-            .map(|m| &metrics[m]),
-    ) {
-        Ok(host) => host,
-        Err(e) => {
-            let error = e.to_string();
-            warnings.push((Warning::NoiseNotKnown { error }.into(), 1));
-            None
-        }
-    };
-    let mut chain = chains::summarise(plan, experiment, &trials);
-    if let (Some(chain), Some(metric)) = (&mut chain, headline) {
-        let legs = experiment.legs.iter();
-        let legs: Vec<_> = legs
-            .map(|id| shared.samples.medians(*id, *metric))
-            .collect();
-        // A flood's response time is that of its own queue, and disturbed trials make no ratio either.
-        let calm = trials.iter().all(|t| t.disturbed.is_empty());
-        if !legs.is_empty() && calm && !matches!(experiment.workload, Workload::Flood) {
-            let whole = shared.samples.medians(experiment.id, *metric);
-            chain.added = chains::added(*metric, &whole, &legs, how);
-        }
-    }
+    let mut warnings = grouped(run.trials_of(experiment.id).flat_map(|t| &t.warnings));
+    let own_metric = headline.filter(|m| !m.info().of_faults);
+    let own_metric = own_metric.map(|m| &metrics[m]);
+    let host = host::summarise(&shared.machine, experiment.workload, &trials, own_metric);
+    let host = host.unwrap_or_else(|e| {
+        let error = e.to_string();
+        warnings.push((Warning::NoiseNotKnown { error }.into(), 1));
+        None
+    });
     let numbered = own.trials.iter().map(|t| t.id.number);
     let trial_medians = precision::own_quantiles(numbered.zip(&own.samples), 0.5);
     let id = |number| TrialId {
@@ -452,7 +501,7 @@ fn summarise_experiment(
         wake_ups: crate::made_of::wake_ups(&trials),
         asked: trials.iter().find_map(|t| t.cost.asked_per_message),
         made_of: None,
-        chain,
+        chain: chain(experiment, shared, &trials, headline, how),
         metrics,
         medians,
     };

@@ -7,6 +7,7 @@ mod chain;
 mod clock;
 mod copy;
 mod daemon;
+mod evidence;
 mod flow;
 mod made_of;
 mod metric;
@@ -20,6 +21,10 @@ pub use chain::{AddedSummary, ChainSummary, GatewaySummary, LegSummary, PartSumm
 pub use clock::HostClockSummary;
 pub use copy::CopySummary;
 pub(crate) use daemon::{DaemonCost, MemorySummary};
+pub use evidence::{
+    BareSummary, Covariate, CovariateSummary, HostSummary, HostTail, ModeGroup, ModesSummary,
+    PrecisionSummary, WarmupSummary,
+};
 pub use flow::{AGAINST_ALONE, AloneRatio};
 pub use made_of::{Further, MadeOf};
 pub use metric::{MetricSummary, QUANTILES};
@@ -27,8 +32,7 @@ pub use network::NetworkSummary;
 pub use outage::{DeafEnd, OutageSummary, TOLD_BY};
 pub use spread::Spread;
 
-use crate::evidence::{BareSummary, HostSummary, ModesSummary, PrecisionSummary, WarmupSummary};
-use crate::totals::missing_messages;
+use crate::counts::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
 use dyno_model::plan::{More, Refusal, STUDIES};

@@ -1,45 +1,9 @@
-//! What is added up or spread over the counted trials of an experiment: counts, rates and costs.
+//! What is spread over the counted trials of an experiment: rates and costs.
 
 use crate::summary::{DaemonCost, MemorySummary, Spread};
 use dyno_model::record::{MemoryUse, ProcessCost};
-use dyno_model::{COUNTS, Counts, TrialFigure, TrialRecord};
+use dyno_model::{TrialFigure, TrialRecord};
 use std::collections::BTreeMap;
-
-/// The counts of some trials together. Sums saturate: a damaged record must not end a report.
-pub fn add_counts<'a>(counts: impl Iterator<Item = &'a Counts>) -> Counts {
-    let none = Counts {
-        in_window: Some(0),
-        ..Counts::default()
-    };
-    let mut counts = counts.peekable();
-    if counts.peek().is_none() {
-        return Counts::default();
-    }
-    counts.fold(none, |mut sum, own| {
-        for count in COUNTS {
-            let place = (count.place)(&mut sum);
-            *place = place.saturating_add((count.of)(own));
-        }
-        // Known only where it is of every trial.
-        let both = sum.in_window.zip(own.in_window);
-        sum.in_window = both.map(|(a, b)| a.saturating_add(b));
-        sum
-    })
-}
-
-/// What did not arrive, in words: lost, and still under way when the drain ended; `None` where all arrived.
-pub fn missing_messages(counts: &Counts) -> Option<String> {
-    let Counts {
-        lost, under_way, ..
-    } = *counts;
-    let parts = [
-        (lost.saturating_sub(under_way), "lost"),
-        (under_way, "under way"),
-    ];
-    let parts = parts.iter().filter(|(n, _)| *n > 0);
-    let parts: Vec<String> = parts.map(|(n, what)| format!("{n} {what}")).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
 
 /// Rates and costs of these trials.
 pub(crate) fn figures(trials: &[&TrialRecord]) -> BTreeMap<TrialFigure, Spread> {

@@ -275,6 +275,33 @@ impl<'a> View<'a> {
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
         }
+        self.in_copies(&mut columns);
+        self.delivery(&mut columns);
+        columns.push(self.cpu());
+        columns.extend(self.host_cpu());
+        columns.push(self.trials());
+        let brief = *self.columns == Columns::Brief;
+        let all_arrived = self
+            .rows
+            .iter()
+            .all(|e| e.delivered_ratio().is_none_or(|r| r >= 1.0));
+        let (columns, others): (Vec<Column>, Vec<Column>) = columns.into_iter().partition(|c| {
+            self.columns.shows(c.title) && !(brief && all_arrived && c.title == DELIVERED)
+        });
+        Sheet {
+            columns,
+            unasked: others.iter().map(|c| c.title).collect(),
+            tones: self.rows.iter().map(|e| tone(e)).collect(),
+            blocks: self.blocks.clone(),
+            spared: match self.has_host() && !host && self.columns.shows(HOST_P99) {
+                true => vec![HOST_P99],
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// The p50 in copies of the payload, where they were measured.
+    fn in_copies(&self, columns: &mut Vec<Column>) {
         type Of = fn(&ExperimentSummary) -> &Option<Estimate>;
         let copies: [(&str, Of); 2] = [
             (COPY_RATIO, |e| &e.in_copies),
@@ -287,6 +314,10 @@ impl<'a> View<'a> {
             let ratio = |e: &ExperimentSummary| of(e).as_ref().map(Measured::ratio);
             columns.push(self.column(title, "", 8, |e| ratio(e).unwrap_or_default()));
         }
+    }
+
+    /// What became of the load, and what arrived.
+    fn delivery(&self, columns: &mut Vec<Column>) {
         let shows_load = self.shows_load();
         if shows_load {
             columns.push(self.text("load", 1, |e| {
@@ -310,36 +341,20 @@ impl<'a> View<'a> {
                 per_second(e.median(TrialFigure::DeliveredBytesPerS), "B")
             }));
         }
-        columns.push(self.cpu());
-        columns.extend(self.host_cpu());
-        let trials = match self.rows.iter().any(|e| e.trials.failed > 0) {
+    }
+
+    /// How many trials count, and how many failed where any did.
+    fn trials(&self) -> Column {
+        let title = match self.rows.iter().any(|e| e.trials.failed > 0) {
             true => "trials (failed)",
             false => "trials",
         };
-        columns.push(self.column(trials, "", 0, |e| {
+        self.column(title, "", 0, |e| {
             Measured::bare(match e.trials.failed {
                 0 => e.trials.counted.to_string(),
                 failed => format!("{} ({failed})", e.trials.counted),
             })
-        }));
-        let brief = *self.columns == Columns::Brief;
-        let all_arrived = self
-            .rows
-            .iter()
-            .all(|e| e.delivered_ratio().is_none_or(|r| r >= 1.0));
-        let (columns, others): (Vec<Column>, Vec<Column>) = columns.into_iter().partition(|c| {
-            self.columns.shows(c.title) && !(brief && all_arrived && c.title == DELIVERED)
-        });
-        Sheet {
-            columns,
-            unasked: others.iter().map(|c| c.title).collect(),
-            tones: self.rows.iter().map(|e| tone(e)).collect(),
-            blocks: self.blocks.clone(),
-            spared: match self.has_host() && !host && self.columns.shows(HOST_P99) {
-                true => vec![HOST_P99],
-                false => Vec::new(),
-            },
-        }
+        })
     }
 
     /// Whether the blocks hold stacks that were measured with other waits than the rest.

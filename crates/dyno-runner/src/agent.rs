@@ -2,7 +2,6 @@
 
 use crate::child::{Tail, exit, tie_to_runner};
 use crate::container;
-use crate::hosts::AGENT_STATUS;
 use dyno_measure::Counters;
 use dyno_model::Nanos;
 use dyno_model::cause::FailureCause;
@@ -18,6 +17,9 @@ use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
+
+/// Begins the line by which the shell around an agent tells how the agent ended.
+pub(crate) const AGENT_STATUS: &str = "dyno-agent-status ";
 
 /// How to start an agent: a program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]

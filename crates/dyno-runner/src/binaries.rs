@@ -1,7 +1,7 @@
 //! Asking agents what they execute, before anything is measured.
 
 use crate::agent::{AgentCommand, DescribeError, ask};
-use crate::daemon;
+use crate::programs::find;
 use dyno_model::origin::{BASE, Binaries, DAEMON, PROGRAM};
 use dyno_model::{AdapterDescription, Against, Plan};
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ pub fn binaries(
     let daemons = plan.stacks.values().flat_map(|stack| &stack.daemons);
     let daemons = daemons.filter_map(|d| {
         let mut pair = OsString::from(format!("{DAEMON}{}=", d.name));
-        pair.push(daemon::find(d.command.first()?)?);
+        pair.push(find(d.command.first()?)?);
         Some(pair)
     });
     let asked = std::iter::once("--binaries".into()).chain(libraries.chain(daemons));

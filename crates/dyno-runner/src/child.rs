@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::num::NonZeroU64;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -103,6 +103,17 @@ pub(crate) fn without_core(child: u32) -> io::Result<()> {
 fn number(child: u32) -> io::Result<Pid> {
     let number = i32::try_from(child).ok().and_then(Pid::from_raw);
     number.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// Kills a process with its group and waits for its end.
+pub(crate) fn end_group(child: &mut Child) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+        && child.try_wait().ok().flatten().is_none()
+    {
+        // It may end by itself at this moment.
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        let _ = child.wait();
+    }
 }
 
 /// The last lines of what a process prints.

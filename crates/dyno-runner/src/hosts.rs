@@ -5,101 +5,31 @@
 //! the trial's code is the same for every kind. Dropping [`Hosts`] removes what they are made of; a
 //! runner that is killed leaves nothing either, since the kernel removes it with the runner.
 
-mod device;
 mod guest;
-mod namespace;
-mod network;
+mod keeper;
 mod ssh;
-mod watch;
-mod xdp;
+mod supplies;
 
 use crate::agent::AgentCommand;
 use crate::child::tie_to_runner;
-use crate::machine::{self, MachineError, SharedMemory, Vsock};
+use crate::error::HostsError;
+use crate::machine::{self, Common, SharedMemory, Vsock};
+use crate::network::namespace::Namespace;
+use crate::network::xdp::Dropper;
+use crate::network::{self, Network};
 use crate::session::Session;
 use dyno_measure::NetworkReading;
 use dyno_model::cause::FailureCause;
-use dyno_model::machine::{Machine, SHARED_MEMORY, VSOCK};
+use dyno_model::machine::Machine;
 use dyno_model::plan::{Link, Reach};
 use dyno_model::{Nanos, Testbed};
 use guest::{Booting, Guest};
-use namespace::Namespace;
-pub(crate) use namespace::{NetworkNamespace, Unplugged};
-use network::Network;
 use ssh::Ssh;
-pub use ssh::SshError;
-pub(crate) use ssh::{AGENT_STATUS, Payload, Piece, Supplies, end_group};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-pub(crate) use xdp::Dropper;
-
-/// Why the hosts of a testbed cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum HostsError {
-    /// The runner may not make network namespaces.
-    #[error(
-        "the testbed `{testbed}` needs network namespaces, which cannot be made here: {source}; run \
-         dyno as root, or within `unshare --user --map-root-user`"
-    )]
-    Rights {
-        /// The testbed.
-        testbed: String,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// A program that sets up namespaces is missing.
-    #[error(
-        "the testbed `{testbed}` needs the program `{program}`, which is not installed; run `apt-get \
-         install iproute2`"
-    )]
-    Tool {
-        /// The testbed.
-        testbed: String,
-        /// The program.
-        program: &'static str,
-    },
-    /// A step of the setup failed.
-    #[error("cannot {step}: {reason}")]
-    Setup {
-        /// What was to be done.
-        step: String,
-        /// Why it failed.
-        reason: String,
-    },
-    /// A host cannot be used through ssh.
-    #[error(transparent)]
-    Ssh(#[from] SshError),
-    /// A host cannot be had as a virtual machine.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-    /// A host that was reached does not do its part.
-    #[error("host {host}: {reason}")]
-    Host {
-        /// Its name in the testbed.
-        host: String,
-        /// What happened, and what to do.
-        reason: String,
-    },
-}
-
-impl HostsError {
-    /// Whether the user does not want to wait.
-    pub(crate) const fn is_interrupt(&self) -> bool {
-        matches!(
-            self,
-            HostsError::Ssh(SshError::Interrupted) | HostsError::Machine(MachineError::Interrupted)
-        )
-    }
-
-    fn setup(step: impl Into<String>, reason: impl ToString) -> Self {
-        HostsError::Setup {
-            step: step.into(),
-            reason: reason.to_string(),
-        }
-    }
-}
+pub(crate) use supplies::Supplies;
 
 /// Whether the hosts of `testbed` can be made ready, as far as that can be said at once: the rights
 /// and the programs that they need. For before a run directory is made.
@@ -245,28 +175,6 @@ impl Host {
             Host::Ssh(ssh) => ssh.trouble(),
             Host::Guest(guest) => guest.trouble(),
         }
-    }
-}
-
-/// What virtual machines of a testbed are joined by beside the switch.
-struct Common {
-    vsock: Option<Vsock>,
-    shared: Option<SharedMemory>,
-}
-
-impl Common {
-    fn make(testbed: &Testbed, place: &Path) -> Result<Self, MachineError> {
-        Ok(Common {
-            vsock: Vsock::start(testbed, place)?,
-            shared: SharedMemory::make(testbed)?,
-        })
-    }
-
-    /// What processes of the host at `address`, which is none of them, find of it in their environment.
-    fn environment(&self, address: &str) -> Vec<(&'static str, String)> {
-        let vsock = self.vsock.iter().map(|v| (VSOCK, v.peers_of(address)));
-        let shared = self.shared.iter().map(|s| (SHARED_MEMORY, s.path()));
-        vsock.chain(shared).collect()
     }
 }
 

@@ -4,6 +4,8 @@
 //! The runner links no adapter and prints nothing: it emits [`RunEvent`]s and hands each finished
 //! [`TrialRecord`] to the caller to be stored before the next trial starts.
 
+#![warn(clippy::too_many_lines)]
+
 mod agent;
 mod aggregate;
 mod binaries;
@@ -12,6 +14,7 @@ mod clocks;
 mod conformance;
 mod container;
 mod daemon;
+mod error;
 mod follow;
 mod guide;
 mod hosts;
@@ -19,12 +22,15 @@ mod keeper;
 mod leavings;
 mod machine;
 mod meters;
+mod network;
 mod noise;
 mod order;
 mod outage;
 mod own;
 mod parts;
+mod payload;
 mod prepare;
+mod programs;
 mod schedule;
 mod session;
 mod startup;
@@ -34,15 +40,16 @@ mod wiring;
 pub use agent::{AgentCommand, DescribeError, describe_adapters};
 pub use binaries::binaries;
 pub use conformance::{CaseError, Conformance};
-pub use daemon::is_installed;
 pub use dyno_own::Why;
+pub use error::{HostsError, MachineError, SshError};
 pub use follow::Follow;
 pub use guide::Guide;
-pub use hosts::{HostsError, SshError, check_hosts, kernel_of, settle_hosts};
+pub use hosts::{check_hosts, kernel_of, settle_hosts};
 pub use keeper::keep;
-pub use machine::{INIT, MachineError, init, relay, vsock_back_end};
+pub use machine::{INIT, init, relay, vsock_back_end};
 pub use order::order;
 pub use own::Left;
+pub use programs::is_installed;
 pub use session::{SessionError, Swept, sweep};
 
 use dyno_measure::Clock;
@@ -120,6 +127,10 @@ pub fn run<E>(
 /// # Errors
 ///
 /// As [`run`].
+#[expect(
+    clippy::too_many_lines,
+    reason = "the life of a run in one piece: what is made before the first trial is dropped after the last"
+)]
 pub fn run_guided<E>(
     plan: &Plan,
     schedule: &mut dyn Guide,

@@ -1,7 +1,6 @@
 //! What runs to its end before a daemon starts, such as the making of a certificate.
 
-use crate::child::{exit, nanos};
-use crate::hosts::end_group;
+use crate::child::{end_group, exit, nanos};
 use dyno_model::cause::{DaemonTrouble, PrepareTrouble};
 use dyno_model::record::FailureKind;
 use std::io::{Read, Seek};

@@ -31,6 +31,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Runs the trial to its end, whatever that is. Returns the record of each flow, in their order.
+#[expect(
+    clippy::too_many_lines,
+    reason = "what every trial goes through, however it ends"
+)]
 pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let began = Instant::now();
     let mut record = aggregate::blank(context.id, context.position);

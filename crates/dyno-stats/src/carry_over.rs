@@ -13,7 +13,6 @@
 //! Testing*, 1993, section 2.3).
 
 use crate::rank::doubled_ranks;
-use dyno_model::parallel;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -104,7 +103,7 @@ pub fn carry_over(trials: &[OrderedTrial], memories: &[Memory], seed: u64) -> Op
         for order in &mut orders {
             rounds.draw(&mut random, order);
         }
-        drawn.extend(parallel::map(&orders, |order| statistics(order)));
+        drawn.extend(dyno_parallel::map(&orders, |order| statistics(order)));
     }
     standardise(&mut drawn);
     if drawn[0].iter().all(|z| *z == 0.0) && drawn.iter().flatten().all(|z| *z == 0.0) {

@@ -7,9 +7,9 @@ use crate::layout::{self, TRIALS};
 use crate::machines;
 use crate::raw;
 use crate::trial::{Head, Problem, StoredTrial, Unusable, parse};
+use dyno_model::Metric;
 use dyno_model::plan::{Plan, TrialId};
 use dyno_model::record::{Distribution, FORMAT, RawSample, Run, RunManifest};
-use dyno_model::{Metric, parallel};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
@@ -254,7 +254,7 @@ fn trial_files_with(
     of: impl Fn(StoredTrial) -> StoredTrial + Sync,
 ) -> Result<Vec<TrialFile>, StoreError> {
     let files = layout::json_files(&dir.join(TRIALS))?;
-    let parsed = parallel::map(&files, |path| {
+    let parsed = dyno_parallel::map(&files, |path| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         match files::read(path, Place::Folder, TRIAL_BYTES) {
             Ok(bytes) => parse(&bytes, &stem, plan).map(&of),

@@ -8,7 +8,6 @@
 use crate::error::StoreError;
 use crate::files::{self, MANIFEST_BYTES, Place, SHOWN_BYTES, TRIAL_BYTES, write_whole};
 use crate::layout::{self, PARTS, SHOWN, TRIALS};
-use dyno_model::parallel;
 use dyno_model::record::FORMAT;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -42,7 +41,7 @@ impl Shown {
         }
         files.extend(layout::json_files(&dir.join(PARTS))?);
         files.push(layout::manifest(dir));
-        let sums = parallel::map(&files, |path| -> Result<Sum, StoreError> {
+        let sums = dyno_parallel::map(&files, |path| -> Result<Sum, StoreError> {
             let place = match path.parent() == Some(dir) {
                 true => Place::Run,
                 false => Place::Folder,

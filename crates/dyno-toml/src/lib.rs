@@ -1,6 +1,8 @@
 //! TOML that people write (suites, stacks, testbeds, limits): a tree in which every key and every value knows its place,
 //! mistakes that show theirs, and what may have been meant. Pure: the caller reads files.
 
+#![warn(clippy::too_many_lines)]
+
 mod node;
 mod problem;
 pub mod suggest;

@@ -2,13 +2,14 @@
 
 use crate::{Outcome, files, steps};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A scratch directory with files for `dyno` in cargo's target directory, removed at the end or, where
 /// a study was killed, by the next one of its name.
 pub(super) struct Place {
     pub(super) dir: PathBuf,
+    program: PathBuf,
 }
 
 impl Place {
@@ -22,12 +23,20 @@ impl Place {
     /// The same for a program that the user names.
     pub(super) fn without_build(name: &str) -> Result<Place, String> {
         let target = crate::metadata::load()?.target_directory;
-        let dir = target.join("study").join(name);
+        Place::of(target.join("study").join(name), target.join("release/dyno"))
+    }
+
+    /// This folder, for this program; where there is no cargo, as in a guest.
+    pub(super) fn of(dir: PathBuf, program: PathBuf) -> Result<Place, String> {
         files::empty(&dir)?;
         for part in ["suites", "stacks", "testbeds"] {
             files::make_folder(&dir.join(part))?;
         }
-        Ok(Place { dir })
+        Ok(Place { dir, program })
+    }
+
+    pub(super) fn program(&self) -> &Path {
+        &self.program
     }
 
     pub(super) fn file(&self, name: &str, text: &str) -> Outcome {
@@ -46,12 +55,11 @@ impl Place {
     }
 
     /// `dyno` of the release build in this place.
-    pub(super) fn command(&self, arguments: &str) -> Result<Command, String> {
-        let target = crate::metadata::load()?.target_directory;
-        let mut command = Command::new(target.join("release/dyno"));
+    pub(super) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(&self.program);
         command.args(arguments.split_whitespace());
         command.current_dir(&self.dir).env("DYNO_FILES", &self.dir);
-        Ok(command)
+        command
     }
 
     /// The same as [`Place::dyno`] with more in its environment, where it may end with these codes.
@@ -61,7 +69,7 @@ impl Place {
         more: &[(&str, &str)],
         codes: &[i32],
     ) -> Result<String, String> {
-        let mut command = self.command(arguments)?;
+        let mut command = self.command(arguments);
         let output = command.envs(more.iter().copied()).output();
         let output = output.map_err(|e| {
             let program = command.get_program().display();

@@ -48,7 +48,7 @@ pub(super) fn study(run: &Path, clients: u32, seconds: u32, program: Option<&str
     }
     let mut command = match program {
         Some(program) => Command::new(program),
-        None => place.command("")?,
+        None => place.command(""),
     };
     command.args(["serve", "--listen", "0"]).arg(&runs);
     command.stdout(Stdio::piped());

@@ -15,6 +15,10 @@ use dyno_measure::stamp::{self, Header, Kind, Tag};
 use dyno_model::protocol::SourceCounts;
 use dyno_model::{Metric, Nanos};
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one loop with all that an exchange does: a call between its steps would be a cost of its own"
+)]
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
     let Some(channel) = job.outgoing().next() else {
         return Err(job.misassigned("no channel was assigned"));

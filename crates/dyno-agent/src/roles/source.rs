@@ -176,6 +176,10 @@ impl<'a> Source<'a> {
     }
 
     /// Warm-up and window.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one loop for both: what each message takes is the same code"
+    )]
     fn offer(&mut self) -> Result<(), Failure> {
         let shared = &self.job.shared;
         let experiment = self.job.experiment();

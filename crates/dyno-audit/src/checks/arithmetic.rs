@@ -262,13 +262,8 @@ pub(super) fn printed_twice(context: &Context) -> Vec<Outcome> {
                     None => format!("{} = {}", printed(other), printed(second)),
                     Some(_) => calculation,
                 };
-                found.push(outcome(
-                    "same-figure",
-                    verdict,
-                    &[other, second],
-                    says,
-                    calculation,
-                ));
+                let held = outcome("same-figure", verdict, &[other, second], says, calculation);
+                found.push(held);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What is set side by side: over sizes, and over mechanisms.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, interval, named, outcome, printed, size_of};
 use crate::interval::{short, value};
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::{Figure, Quantity, RelationKind, Statistic};
+use crate::statement::{Figure, Method, Quantity, RelationKind, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A fall by a smaller factor is no objection, whatever the standard errors.
@@ -200,42 +200,21 @@ fn error(context: &Context, figure: &Figure) -> Option<f64> {
 
 /// What the method of two figures differs in, as far as both say it.
 fn differences(a: &Figure, b: &Figure) -> Vec<String> {
-    let (a, b) = (&a.method, &b.method);
-    let mut found = Vec::new();
-    let mut hold = |what: &str, a: Option<&str>, b: Option<&str>| {
-        if let (Some(a), Some(b)) = (a, b)
-            && a != b
-        {
-            found.push(format!("{what}: {a} against {b}"));
-        }
-    };
-    hold(
-        "the receiver's wait",
-        a.wait.map(|w| w.as_str()),
-        b.wait.map(|w| w.as_str()),
-    );
-    hold(
-        "the payload",
-        a.access.map(|w| w.as_str()),
-        b.access.map(|w| w.as_str()),
-    );
-    hold(
-        "the trip",
-        a.trip.map(|w| w.as_str()),
-        b.trip.map(|w| w.as_str()),
-    );
-    hold(
-        "the loop",
-        a.load.map(|w| w.as_str()),
-        b.load.map(|w| w.as_str()),
-    );
-    hold(
-        "seconds",
-        a.time.map(|w| w.as_str()),
-        b.time.map(|w| w.as_str()),
-    );
-    hold("the tool", a.tool.as_deref(), b.tool.as_deref());
-    found
+    type Said = fn(&Method) -> Option<&str>;
+    let all: [(&str, Said); 6] = [
+        ("the receiver's wait", |m| Some(m.wait?.as_str())),
+        ("the payload", |m| Some(m.access?.as_str())),
+        ("the trip", |m| Some(m.trip?.as_str())),
+        ("the loop", |m| Some(m.load?.as_str())),
+        ("seconds", |m| Some(m.time?.as_str())),
+        ("the tool", |m| m.tool.as_deref()),
+    ];
+    all.into_iter()
+        .filter_map(|(what, of)| match (of(&a.method)?, of(&b.method)?) {
+            (a, b) if a == b => None,
+            (a, b) => Some(format!("{what}: {a} against {b}")),
+        })
+        .collect()
 }
 
 /// Figures of one quantity and statistic that a relation or a table sets side by side differ in their stack or size, and

@@ -1,6 +1,6 @@
 //! What is counted at two places: messages and their bytes, what was sent and what arrived, and the whole and its parts.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, short, with_unit};
 use crate::outcome::{Outcome, Verdict};
@@ -134,43 +134,9 @@ pub(super) fn parts(context: &Context) -> Vec<Outcome> {
         let Some(parts) = of.get(&without(whole)) else {
             continue;
         };
-        for (statistic, larger) in [(Statistic::Max, true), (Statistic::Min, false)] {
-            let Some(of_whole) = whole.one(statistic) else {
-                continue;
-            };
-            let beyond = |f: &&Figure| match larger {
-                true => interval(f).lo > interval(of_whole).hi,
-                false => interval(f).hi < interval(of_whole).lo,
-            };
-            let mut figures = parts.iter().filter_map(|p| p.one(statistic)).peekable();
-            let Some(first) = figures.peek().copied() else {
-                continue;
-            };
-            let against = figures.find(beyond);
-            let (verdict, says) = match against {
-                None => (
-                    Verdict::NoObjection,
-                    "the whole has the extremes of its parts".to_owned(),
-                ),
-                Some(part) => (
-                    Verdict::Inconsistent,
-                    format!(
-                        "the {statistic} of all is {} and that of a part {}",
-                        printed(of_whole),
-                        printed(part)
-                    ),
-                ),
-            };
-            let part = against.unwrap_or(first);
-            let calculation = format!("{} of all, {} of a part", printed(of_whole), printed(part));
-            found.push(outcome(
-                "parts",
-                verdict,
-                &[of_whole, part],
-                says,
-                calculation,
-            ));
-        }
+        let both = [(Statistic::Max, true), (Statistic::Min, false)];
+        let extremes = both.map(|(statistic, larger)| extreme(whole, parts, statistic, larger));
+        found.extend(extremes.into_iter().flatten());
         let together = parts
             .iter()
             .filter_map(|p| p.n())
@@ -192,4 +158,44 @@ pub(super) fn parts(context: &Context) -> Vec<Outcome> {
         }
     }
     found
+}
+
+/// Whether a part has a value beyond an extreme of the whole; `larger` of the largest.
+fn extreme(
+    whole: &DataSet,
+    parts: &[&DataSet],
+    statistic: Statistic,
+    larger: bool,
+) -> Option<Outcome> {
+    let of_whole = whole.one(statistic)?;
+    let beyond = |f: &&Figure| match larger {
+        true => interval(f).lo > interval(of_whole).hi,
+        false => interval(f).hi < interval(of_whole).lo,
+    };
+    let mut figures = parts.iter().filter_map(|p| p.one(statistic)).peekable();
+    let first = figures.peek().copied()?;
+    let against = figures.find(beyond);
+    let (verdict, says) = match against {
+        None => (
+            Verdict::NoObjection,
+            "the whole has the extremes of its parts".to_owned(),
+        ),
+        Some(part) => (
+            Verdict::Inconsistent,
+            format!(
+                "the {statistic} of all is {} and that of a part {}",
+                printed(of_whole),
+                printed(part)
+            ),
+        ),
+    };
+    let part = against.unwrap_or(first);
+    let calculation = format!("{} of all, {} of a part", printed(of_whole), printed(part));
+    Some(outcome(
+        "parts",
+        verdict,
+        &[of_whole, part],
+        says,
+        calculation,
+    ))
 }

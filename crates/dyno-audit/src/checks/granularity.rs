@@ -1,6 +1,6 @@
 //! What shares of a counted number of values can be.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, outcome, printed};
 use crate::interval::short;
 use crate::outcome::{Outcome, Verdict};

@@ -1,6 +1,6 @@
 //! Rates, what is under way, and what a link carries.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, interval, outcome, printed, size_of};
 use crate::interval::{Interval, short, with_unit};
 use crate::outcome::{Outcome, Verdict};

@@ -1,6 +1,6 @@
 //! What σ, mean and median can be beside a range.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use super::percentiles::ranked;
 use crate::context::{Context, DataSet, interval, outcome, printed};
 use crate::interval::{Interval, value, with_unit};
@@ -156,34 +156,30 @@ fn mean_among(context: &Context, set: &DataSet, mean: &Figure) -> Option<Outcome
         None => least_value(mean),
     };
     // Of n or, where whoever counts is one behind, of one more.
-    let (mut sum, mut counted) = (0.0, 0.0);
-    for (p, figure) in ranked.iter().rev() {
-        let no_smaller = match (*p, own) {
+    let (sum, counted) = weighed(
+        ranked.iter().rev(),
+        |f| interval(f).lo,
+        |p| match (p, own) {
             (100.0, Some(_)) => 1.0,
             (100.0, None) => 0.0,
             (0.0, _) => n,
             (p, _) => n - (n * p / 100.0 - 1e-9).ceil() - if own.is_some() { 0.0 } else { 1.0 },
-        };
-        let more = f64::max(no_smaller, counted);
-        sum += (more - counted) * interval(figure).lo;
-        counted = more;
-    }
+        },
+    );
     let least = floor.map(|(floor, _)| {
         let sum = sum + (n - counted) * floor;
         (sum / n).min((sum + floor) / (n + 1.0))
     });
-    let (mut sum, mut counted) = (0.0, 0.0);
-    for (p, figure) in &ranked {
-        let no_larger = match (*p, own) {
+    let (sum, _) = weighed(
+        ranked.iter(),
+        |f| interval(f).hi,
+        |p| match (p, own) {
             (0.0, Some(_)) => 1.0,
             (0.0, None) => 0.0,
             (100.0, _) => n,
             (p, _) => (n * p / 100.0 + 1e-9).floor() - if own.is_some() { 0.0 } else { 1.0 },
-        };
-        let more = f64::max(no_larger, counted);
-        sum += (more - counted) * interval(figure).hi;
-        counted = more;
-    }
+        },
+    );
     let most = max.map(|max| (sum / n).max((sum + interval(max).hi) / (n + 1.0)));
     if (least.is_none() && most.is_none()) || ranked.is_empty() {
         return None;
@@ -208,13 +204,8 @@ fn mean_among(context: &Context, set: &DataSet, mean: &Figure) -> Option<Outcome
     );
     if above && below {
         let says = "the mean lies where its ranks allow";
-        return Some(outcome(
-            "spread",
-            Verdict::NoObjection,
-            &figures,
-            says,
-            calculation,
-        ));
+        let held = outcome("spread", Verdict::NoObjection, &figures, says, calculation);
+        return Some(held);
     }
     let outside = min.is_some_and(|min| is.hi < interval(min).lo)
         || max.is_some_and(|max| is.lo > interval(max).hi);
@@ -225,11 +216,22 @@ fn mean_among(context: &Context, set: &DataSet, mean: &Figure) -> Option<Outcome
     let found = outcome("spread", Verdict::Impossible, &figures, says, calculation);
     // Only what a percentile or a smallest value decides rests on them.
     let by_extremes = outside || ranked.iter().all(|(p, _)| *p == 0.0 || *p == 100.0);
-    let found = MANY.unless(
-        by_extremes || known.is_some_and(|n| n >= 100.0 || own.is_some()),
-        found,
-    );
+    let sure = by_extremes || known.is_some_and(|n| n >= 100.0 || own.is_some());
+    let found = MANY.unless(sure, found);
     Some(NOT_NEGATIVE.unless(above || floor.is_some_and(|(_, sure)| sure), found))
+}
+
+/// The sum of values of which so many, as `up_to` says of each rank, are counted with an end of the figure of the rank; and how many
+/// are counted.
+fn weighed<'a>(
+    ranked: impl Iterator<Item = &'a (f64, &'a Figure)>,
+    end: fn(&Figure) -> f64,
+    up_to: impl Fn(f64) -> f64,
+) -> (f64, f64) {
+    ranked.fold((0.0, 0.0), |(sum, counted), (p, figure)| {
+        let more = f64::max(up_to(*p), counted);
+        (sum + (more - counted) * end(figure), more)
+    })
 }
 
 /// Figures as `statistic = value`.

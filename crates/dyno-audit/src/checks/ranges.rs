@@ -65,25 +65,15 @@ pub(super) fn values(context: &Context) -> Vec<Outcome> {
             if is_part(figure) && is.lo > 1.0 + 1e-9 {
                 let says = format!("{} is more than the whole", printed(figure));
                 let calculation = format!("{} > 100 %", printed(figure));
-                found.push(outcome(
-                    "range",
-                    Verdict::Impossible,
-                    &[figure],
-                    says,
-                    calculation,
-                ));
+                let held = outcome("range", Verdict::Impossible, &[figure], says, calculation);
+                found.push(held);
             } else if most(figure) < 0.0 && is_time(figure.quantity) {
                 below.push((most(figure), figure));
             } else if most(figure) < 0.0 {
                 let says = format!("{} is below zero", printed(figure));
                 let calculation = format!("{} < 0", printed(figure));
-                found.push(outcome(
-                    "range",
-                    Verdict::Impossible,
-                    &[figure],
-                    says,
-                    calculation,
-                ));
+                let held = outcome("range", Verdict::Impossible, &[figure], says, calculation);
+                found.push(held);
             }
         }
         for samples in &set.samples {
@@ -242,13 +232,8 @@ pub(super) fn lengths(context: &Context) -> Vec<Outcome> {
                     with_unit(is.middle(), Dimension::Time),
                     with_unit(whole.middle(), Dimension::Time)
                 );
-                found.push(outcome(
-                    "length",
-                    verdict,
-                    &[figure, length],
-                    says,
-                    calculation,
-                ));
+                let held = outcome("length", verdict, &[figure, length], says, calculation);
+                found.push(held);
             }
         }
     }

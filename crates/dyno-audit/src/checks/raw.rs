@@ -1,6 +1,6 @@
 //! Raw values against what is printed of them.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, interval, outcome, printed};
 use crate::interval::{short, with_unit};
 use crate::outcome::{Outcome, Verdict};

@@ -1,6 +1,6 @@
 //! Traces of timers and clocks in latencies.
 
-use crate::checks::Assumption;
+use super::assumption::Assumption;
 use crate::context::{Context, DataSet, outcome};
 use crate::interval::{short, value, with_unit};
 use crate::outcome::{Outcome, Verdict};

@@ -1,7 +1,7 @@
 //! `stats_path.yaml` of TIER IV's caret_report: response times of paths through ROS 2 nodes, in milliseconds, as a trace of one machine shows
 //! them. *Best* counts from the message that the path took in, *worst* from the one before, which waited for it (`analyze_path.py`).
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::out::Out;
 use super::tables::{PLAIN, Reader, Role, Table};

@@ -1,7 +1,7 @@
 //! criterion: its console, `estimates.json` and `sample.json`. Its intervals are of the measurements within one process and say
 //! nothing of another, so they are no figures; each holds its estimate, which is a mean or a slope.
 
-use super::Imported;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;

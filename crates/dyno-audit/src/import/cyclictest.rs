@@ -3,11 +3,11 @@
 //! texts tell only by numbers that no machine gives. Averages in texts are cut to whole numbers, those of the JSON are rounded to
 //! two decimals.
 
+use super::error::{ImportError, Imported};
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, SAMPLES, Spot, ns, us};
-use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::FAILED;
 use crate::statement::{Clock, Loop, Of, Quantity, Samples, Statistic, Trip, Unit};
@@ -251,6 +251,63 @@ const BELOW: [&str; 5] = [
     "Histogram Overflows",
 ];
 
+impl Histogram {
+    /// Takes a row of the buckets: a value, and how often each column counts it.
+    fn bucket(&mut self, line: &str, at: u64) -> Imported<()> {
+        let fail = |e: String| ImportError::line(at, e);
+        let cells: Result<Vec<u64>, String> = line.split_whitespace().map(Number::count).collect();
+        let cells = cells.map_err(fail)?;
+        full(cells.len(), at)?;
+        if self.columns != 0 && self.columns != cells.len() {
+            return Err(fail(format!(
+                "a bucket has {} columns, the ones before have {}; give each histogram a file of its own",
+                cells.len(),
+                self.columns
+            )));
+        }
+        if self.columns == 0 {
+            (self.columns, self.first) = (cells.len(), at);
+            self.buckets.resize_with(cells.len() - 1, Buckets::default);
+        }
+        self.last = cells[0];
+        for (column, count) in self.buckets.iter_mut().zip(&cells[1..]) {
+            self.filled += usize::from(*count > 0);
+            column.add(cells[0], *count);
+        }
+        if self.filled > SAMPLES {
+            return Err(fail(format!(
+                "there are more than {SAMPLES} buckets that count something"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Text {
+    /// Takes `n:c:v` of -v: a thread, its cycle and a latency. Other lines with two colons are passed over.
+    fn cycle(&mut self, out: &mut Out, cells: [&str; 3], at: u64) -> Imported<()> {
+        if !cells
+            .iter()
+            .all(|c| c.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return Ok(());
+        }
+        let fail = |e: String| ImportError::line(at, e);
+        let [thread, cycle, value] = cells;
+        let thread = Number::count(thread).map_err(fail)?;
+        Number::count(cycle).map_err(fail)?;
+        let value = Number::parse(value).map_err(fail)?.cut();
+        full(self.verbose.len(), at)?;
+        let (data, raw) = self.verbose.entry(thread).or_insert_with(|| {
+            let data = data(out, thread, us(), None);
+            let raw = out.raw(&data, "time", at);
+            (data, raw)
+        });
+        out.add(raw, data, &value, 1);
+        Ok(())
+    }
+}
+
 fn text(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut found = Text::default();
@@ -289,53 +346,13 @@ fn text(input: &mut Lines<'_>) -> Imported<Statements> {
         } else if found.histogram.as_ref().is_some_and(|h| h.below.is_empty())
             && line.starts_with(|c: char| c.is_ascii_digit())
         {
-            let cells: Result<Vec<u64>, String> =
-                line.split_whitespace().map(Number::count).collect();
-            let cells = cells.map_err(fail)?;
-            full(cells.len(), at)?;
             if let Some(h) = &mut found.histogram {
-                if h.columns != 0 && h.columns != cells.len() {
-                    return Err(fail(format!(
-                        "a bucket has {} columns, the ones before have {}; give each histogram a file of its own",
-                        cells.len(),
-                        h.columns
-                    )));
-                }
-                if h.columns == 0 {
-                    (h.columns, h.first) = (cells.len(), at);
-                    h.buckets.resize_with(cells.len() - 1, Buckets::default);
-                }
-                h.last = cells[0];
-                for (column, count) in h.buckets.iter_mut().zip(&cells[1..]) {
-                    h.filled += usize::from(*count > 0);
-                    column.add(cells[0], *count);
-                }
-                if h.filled > SAMPLES {
-                    return Err(fail(format!(
-                        "there are more than {SAMPLES} buckets that count something"
-                    )));
-                }
+                h.bucket(&line, at)?;
             }
         } else if let [thread, cycle, value] =
             line.split(':').map(str::trim).collect::<Vec<_>>()[..]
         {
-            // `n:c:v` of -v.
-            if ![thread, cycle, value]
-                .iter()
-                .all(|c| c.starts_with(|c: char| c.is_ascii_digit()))
-            {
-                continue;
-            }
-            let thread = Number::count(thread).map_err(fail)?;
-            Number::count(cycle).map_err(fail)?;
-            let value = Number::parse(value).map_err(fail)?.cut();
-            full(found.verbose.len(), at)?;
-            let (data, raw) = found.verbose.entry(thread).or_insert_with(|| {
-                let data = data(&mut out, thread, us(), None);
-                let raw = out.raw(&data, "time", at);
-                (data, raw)
-            });
-            out.add(raw, data, &value, 1);
+            found.cycle(&mut out, [thread, cycle, value], at)?;
         } else {
             input.own(&line)?;
         }

@@ -4,7 +4,7 @@
 //! Processes and instants differ in each run. Peers, subscribers and intervals are therefore named by their numbers, so that
 //! two runs have figures of one name; the line itself stands at the place of each figure.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, us};

@@ -1,7 +1,7 @@
 //! fio's JSON, from version 3: times in nanoseconds. Percentiles come from buckets of which 64 lie in each doubling, so they are
 //! known to one part in 128 (`stat.h` of fio, `FIO_IO_U_PLAT_BITS`).
 
-use super::Imported;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;

@@ -1,7 +1,7 @@
 //! Interval logs of HdrHistogram, versions 1.0 to 1.3: a histogram for each interval, added up here for each tag. What is imported are
 //! statistics of the sums, known to the width of their buckets. A log does not say its unit; Dyno's exports say it in a comment.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, ns, unit};
@@ -70,6 +70,47 @@ struct Sum {
     fitting: [u64; RATIOS.len()],
 }
 
+impl Sum {
+    /// Of one interval, with the largest value that its row prints.
+    fn of(mut histogram: Histogram<u64>, max: Number, line: u64, lost: u64) -> Sum {
+        let fitting = RATIOS.map(|ratio| {
+            let known = 2.0 * max.half_step * ratio + 1.0;
+            let (low, high) = (
+                histogram.lowest_equivalent(histogram.max()),
+                histogram.highest_equivalent(histogram.max()),
+            );
+            let is = max.value * ratio;
+            u64::from(is >= low as f64 - known && is <= high as f64 + known)
+        });
+        // Another interval may be of a wider range.
+        histogram.auto(true);
+        Sum {
+            histogram,
+            line,
+            largest: Some((max, line)),
+            fitting,
+            intervals: 1,
+            lost,
+        }
+    }
+
+    /// Adds a later interval.
+    fn add(&mut self, other: Sum) -> Result<(), String> {
+        for (all, fits) in self.fitting.iter_mut().zip(other.fitting) {
+            *all += fits;
+        }
+        let value = |sum: &Sum| sum.largest.as_ref().map(|(max, _)| max.value);
+        if value(&other) > value(self) {
+            self.largest = other.largest;
+        }
+        let added = self.histogram.add(&other.histogram);
+        added.map_err(|e| format!("cannot be added to the intervals before: {e}"))?;
+        self.intervals += other.intervals;
+        self.lost = self.lost.saturating_add(other.lost);
+        Ok(())
+    }
+}
+
 pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     let mut out = Out::new(input.tool());
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
@@ -94,48 +135,13 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
         } else {
             let (tag, max, text) = row(&line).map_err(fail)?;
             let histogram = decode(text).map_err(fail)?;
+            let lost = std::mem::take(&mut lost);
+            let sum = Sum::of(histogram, max, at, lost);
             let full = sums.len() >= TAGS;
-            let fits = RATIOS.map(|ratio| {
-                let known = 2.0 * max.half_step * ratio + 1.0;
-                let (low, high) = (
-                    histogram.lowest_equivalent(histogram.max()),
-                    histogram.highest_equivalent(histogram.max()),
-                );
-                let is = max.value * ratio;
-                u64::from(is >= low as f64 - known && is <= high as f64 + known)
-            });
             match sums.get_mut(tag) {
-                Some(sum) => {
-                    for (all, fits) in sum.fitting.iter_mut().zip(fits) {
-                        *all += fits;
-                    }
-                    if sum
-                        .largest
-                        .as_ref()
-                        .is_none_or(|(n, _)| max.value > n.value)
-                    {
-                        sum.largest = Some((max, at));
-                    }
-                    let added = sum.histogram.add(&histogram);
-                    added.map_err(|e| {
-                        fail(format!("cannot be added to the intervals before: {e}"))
-                    })?;
-                    sum.intervals += 1;
-                    sum.lost = sum.lost.saturating_add(std::mem::take(&mut lost));
-                }
+                Some(all) => all.add(sum).map_err(fail)?,
                 None if full => return Err(fail(format!("there are more than {TAGS} tags"))),
                 None => {
-                    let mut histogram = histogram;
-                    // An interval may be of a wider range than the first.
-                    histogram.auto(true);
-                    let sum = Sum {
-                        histogram,
-                        line: at,
-                        largest: Some((max, at)),
-                        fitting: fits,
-                        intervals: 1,
-                        lost: std::mem::take(&mut lost),
-                    };
                     sums.insert(tag.to_owned(), sum);
                 }
             }

@@ -1,7 +1,7 @@
 //! Percentile texts of HdrHistogram (`outputPercentileDistribution`), plain and as CSV. They do not say their unit; Dyno's exports say it
 //! in a comment. A value is the upper end of its bucket, whose width follows from the number of sub-buckets.
 
-use super::Imported;
+use super::error::Imported;
 use super::hdr_log::{Comments, messages, of_metric, put_lost};
 use super::lines::Lines;
 use super::number::Number;

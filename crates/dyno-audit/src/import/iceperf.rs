@@ -2,7 +2,7 @@
 //! 2.0 (`iceoryx_examples/iceperf/base.cpp` and `iceoryx.cpp`): the duration of all round trips divided by twice
 //! their number, one exchange at a time, and a reader of iceoryx that takes in a loop.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::out::{Data, Out};
 use super::tables::{PLAIN, Reader, Role, Said, Table};

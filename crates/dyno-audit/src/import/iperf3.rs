@@ -1,7 +1,7 @@
 //! iperf3's JSON (`-J`). It measures throughput, and no time of a message: of a TCP connection it repeats what the kernel estimated
 //! as its round trip, already smoothed; of UDP the jitter of RFC 1889.
 
-use super::Imported;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::out::{Data, Out, percent, second, unit, us};
@@ -114,6 +114,18 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
         }
     }
     ends(out, &test, &end)?;
+    round_trips(out, &test, &end)?;
+    if let Some(cpu) = end.find("cpu_utilization_percent") {
+        let data = out.data("processor", Quantity::CpuShare, percent());
+        for (key, node) in cpu.members()? {
+            out.put_named(&data, key, Statistic::Share, node.exact()?, node.spot())?;
+        }
+    }
+    Ok(())
+}
+
+/// The round trips that the kernel of the sender knows of each stream.
+fn round_trips(out: &mut Out, test: &Node<'_>, end: &Node<'_>) -> Imported<()> {
     for (i, stream) in end.get("streams")?.items()?.iter().enumerate() {
         if let Some(sender) = stream.find("sender") {
             let mut data = out.data(
@@ -121,7 +133,7 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                 Quantity::Latency,
                 us(),
             );
-            describe(&mut data, &test)?;
+            describe(&mut data, test)?;
             data.method.trip = Some(Trip::Round);
             data.method.clocks = Some(1);
             // iperf3 only asks for it.
@@ -136,12 +148,6 @@ fn test(out: &mut Out, root: &Node<'_>) -> Imported<()> {
                     out.put(&data, statistic, node.rounded(0)?.cut(), node.spot())?;
                 }
             }
-        }
-    }
-    if let Some(cpu) = end.find("cpu_utilization_percent") {
-        let data = out.data("processor", Quantity::CpuShare, percent());
-        for (key, node) in cpu.members()? {
-            out.put_named(&data, key, Statistic::Share, node.exact()?, node.spot())?;
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! JSON documents of bounded size, and their values with their paths.
 
+use super::error::{ImportError, Imported};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Out, Spot};
-use super::{ImportError, Imported};
 use crate::Statements;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Logs of L4Re's ipcbench. What is printed for one IPC is a whole-number division of the total, so it is cut and not rounded,
 //! and an IPC is half of a call and its answer (`src/measure.h` and `src/ipc_common.c` of ipcbench).
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Out, Spot, ns, unit};

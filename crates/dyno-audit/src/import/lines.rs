@@ -1,8 +1,9 @@
 //! Lines of a log, one at a time: bounded in length, without escape sequences and what others wrote before them, with their numbers.
 
+use super::error::{At, ImportError, Imported};
 use super::plain::plain;
 use super::prefix::Prefix;
-use super::{ImportError, Imported, Known, Tool};
+use super::tool::{Known, Tool};
 use std::io::{BufRead, Read as _};
 
 /// The longest line in bytes; a longer one is refused.
@@ -148,7 +149,7 @@ impl<'a> Lines<'a> {
 
     /// An error, with what the end of the file says of it: one within its last line may be that of a cut.
     pub(super) fn of_end(&self, mut error: ImportError) -> ImportError {
-        let is_last = error.at == super::At::Line(self.number) && !self.has_end;
+        let is_last = error.at == At::Line(self.number) && !self.has_end;
         if is_last && !error.reason.contains("cut off") {
             error.reason += "; the line has no end, so that the file may be cut off there";
         }

@@ -1,7 +1,8 @@
 //! What an importer gathers: figures with unique names, samples, banners; all of them bounded.
 
+use super::error::{ImportError, Imported};
 use super::number::Number;
-use super::{ImportError, Imported, Tool};
+use super::tool::Tool;
 use crate::Statements;
 use crate::statement::{
     Banner, Dimension, Figure, Method, Of, Place, Quantity, Relation, RelationKind, Samples,

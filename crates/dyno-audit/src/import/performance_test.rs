@@ -2,8 +2,8 @@
 //! give figures, named by their number since their instants differ in each run; the means of all give raw values. The column `latency_variance (ms)` holds seconds² times a thousand
 //! (`analysis_result.cpp`), which is no variance in ms, and is left out.
 
-use super::Imported;
 use super::ddsperf::INTERVALS;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;

@@ -1,12 +1,12 @@
 //! RTI Perftest: its text, CSV and JSON, as its `PerftestPrinter.cxx` writes them. What it calls one-way latency is half of a round trip.
 //! Its Mbps are decimal. The numbers of intervals are running ones and left out, but for the single latencies among them.
 
+use super::error::{ImportError, Imported};
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, per_second, time, us};
 use super::tables::{Field, PLAIN, Reader, Role, Said, Table, fields, of_members};
-use super::{ImportError, Imported};
 use crate::Statements;
 use crate::statement::{Clock, Of, Quantity, Samples, Statistic, Trip, Unit};
 

@@ -3,7 +3,7 @@
 //!
 //! Its `MBps` are of 1024 × 1024 bytes: 86,479 messages of 1,000 bytes a second are 82.473 to it.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::number::Number;
 use super::out::{Data, Out, Spot, us};

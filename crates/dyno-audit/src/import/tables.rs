@@ -1,7 +1,7 @@
 //! Tools whose output is lines of a few forms, declared as data: what begins a set of figures, what is said of it, its rows, and what each field of
 //! a row is. One reader serves them all, and finds lines wherever they stand.
 
-use super::Imported;
+use super::error::Imported;
 use super::json::Node;
 use super::lines::Lines;
 use super::number::{Number, with_suffix};

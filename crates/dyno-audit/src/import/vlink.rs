@@ -1,7 +1,7 @@
 //! vlink-bench of VLink: the JSON of `run`, a result for each scenario. It stamps each message by the machine's steady clock and keeps the
 //! latencies of the measured window (`cli/bench/bench.cc`); of how many values they are statistics it does not say.
 
-use super::Imported;
+use super::error::Imported;
 use super::json::{self, Node};
 use super::lines::Lines;
 use super::out::{Out, us};

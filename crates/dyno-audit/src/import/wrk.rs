@@ -1,7 +1,7 @@
 //! wrk and wrk2. wrk waits for each answer on each connection, and from version 4 on adds to its samples what a stall kept it from
 //! sending; wrk2 sends by the clock and times from the intended instant, which its line of calibration or its HdrHistogram tells.
 
-use super::Imported;
+use super::error::Imported;
 use super::lines::Lines;
 use super::out::{Out, Spot};
 use super::tables::{Field, PLAIN, Reader, Role, Table, fields};

@@ -1,7 +1,6 @@
 //! From cells and what their table says of them to figures.
 
 use super::cell::{self, Number};
-use super::inherited;
 use crate::statement::{
     Bound, Dimension, Figure, Layout, Method, Of, Place, Quantity, Statements, Statistic, Unit,
 };
@@ -60,9 +59,9 @@ pub(super) fn table(
         conditions.extend(row_keys.conditions.clone());
         let mut laid_out = Vec::new();
         for (column, text) in table.columns.iter().zip(&cells) {
-            let mut names = Vec::new();
             // A label may be a figure as well, such as the size that orders a series.
             let figure = column.label.is_none() || column.id.is_some();
+            let mut found = Vec::new();
             if figure && !column.skip && !cell::is_empty(text) {
                 let place = Place {
                     section: table.place.clone(),
@@ -70,19 +69,14 @@ pub(super) fn table(
                     column: title(column),
                     text: cell::label(text),
                 };
-                let keys = inherited(row_keys.clone(), &[&column.keys(), &table.keys()]);
+                let keys = row_keys.clone().within(&column.keys());
+                let keys = keys.within(&table.keys());
                 let name = format!("{}/{row_id}", layout.id);
-                let parts = parts_of(column).map_err(&wrong)?;
-                let found = figures(text, &parts, &keys, &place, &name, &conditions);
-                let (found, left) = found.map_err(&wrong)?;
-                if left > 0 && !column.first {
-                    return Err(wrong(format!(
-                        "{text:?} has {left} more numbers than its column describes; write `parts`, or `first = true`"
-                    )));
-                }
-                names.extend(found.iter().map(|f| f.id.clone()));
-                statements.figures.extend(found);
+                let of_cell = of_cell(column, text, &keys, &place, &name, &conditions);
+                found = of_cell.map_err(&wrong)?;
             }
+            let names = found.iter().map(|f| f.id.clone()).collect();
+            statements.figures.extend(found);
             laid_out.push((cell::label(text), names));
         }
         layout.rows.push(laid_out);
@@ -97,6 +91,25 @@ pub(super) fn table(
     }
     statements.layouts.push(layout);
     Ok(())
+}
+
+/// The figures of one cell.
+fn of_cell(
+    column: &ColumnFile,
+    text: &str,
+    keys: &Keys,
+    place: &Place,
+    name: &str,
+    conditions: &BTreeMap<String, String>,
+) -> Result<Vec<Figure>, String> {
+    let parts = parts_of(column)?;
+    let (found, left) = figures(text, &parts, keys, place, name, conditions)?;
+    match left > 0 && !column.first {
+        true => Err(format!(
+            "{text:?} has {left} more numbers than its column describes; write `parts`, or `first = true`"
+        )),
+        false => Ok(found),
+    }
 }
 
 fn title(column: &ColumnFile) -> String {

@@ -1,9 +1,10 @@
 //! One self-contained page: the source's tables with each cell marked, and each mark with its calculation.
 
+use super::beside::{NO_VERDICT, beside};
 use crate::audit::Audit;
 use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
-use crate::statement::Statements;
+use crate::statement::{Layout, Statements};
 use dyno_report::clean;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, escape_formatter};
@@ -155,23 +156,7 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
             .map(|row| row.iter().map(|(text, names)| cell(text, names)).collect())
             .collect(),
     });
-    let in_tables: BTreeSet<&String> = layouts
-        .iter()
-        .flat_map(|l| l.rows.iter().flatten().flat_map(|(_, names)| names))
-        .collect();
-    // Sentences, and the lines of outputs; those of outputs only where something is said of them.
-    let mut texts: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    for figure in &statements.figures {
-        let of_log = !figure.place.row.is_empty() && !marks.contains_key(figure.id.as_str());
-        if in_tables.contains(&figure.id) || of_log {
-            continue;
-        }
-        let key = (figure.place.section.as_str(), figure.place.text.as_str());
-        match texts.last_mut().filter(|(last, _)| *last == key) {
-            Some((_, names)) => names.push(figure.id.clone()),
-            None => texts.push((key, vec![figure.id.clone()])),
-        }
-    }
+    let texts = texts(statements, layouts, |id| marks.contains_key(id));
     Source {
         title: statements.source.title.clone(),
         year: statements.source.year,
@@ -200,13 +185,39 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
                 figures: outcome.figures.join(", "),
             })
             .collect(),
-        no_verdict: super::NO_VERDICT,
+        no_verdict: NO_VERDICT,
         measured: audit.measured.iter().map(measured).collect(),
     }
 }
 
+/// Sentences, and the lines of outputs; those of outputs only where something is said of them. Each is a place and its text, with the
+/// names of its figures.
+fn texts<'a>(
+    statements: &'a Statements,
+    layouts: &[Layout],
+    is_marked: impl Fn(&str) -> bool,
+) -> Vec<((&'a str, &'a str), Vec<String>)> {
+    let in_tables: BTreeSet<&String> = layouts
+        .iter()
+        .flat_map(|l| l.rows.iter().flatten().flat_map(|(_, names)| names))
+        .collect();
+    let mut texts: Vec<((&str, &str), Vec<String>)> = Vec::new();
+    for figure in &statements.figures {
+        let of_log = !figure.place.row.is_empty() && !is_marked(&figure.id);
+        if in_tables.contains(&figure.id) || of_log {
+            continue;
+        }
+        let key = (figure.place.section.as_str(), figure.place.text.as_str());
+        match texts.last_mut().filter(|(last, _)| *last == key) {
+            Some((_, names)) => names.push(figure.id.clone()),
+            None => texts.push((key, vec![figure.id.clone()])),
+        }
+    }
+    texts
+}
+
 fn measured(one: &Beside) -> MeasuredRow {
-    let (measured, ratio) = super::beside(one);
+    let (measured, ratio) = beside(one);
     MeasuredRow {
         claim: one.claim.clone(),
         figure: one.figure.clone(),

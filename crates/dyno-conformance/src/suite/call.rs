@@ -5,20 +5,13 @@ use super::child::{Child, Part};
 use super::ends::{Reader, Writer, await_match, deliver, link, must};
 use super::log::DEADLINE;
 use super::pattern::{self, Tag};
-use super::rig::Rig;
+use super::rig::{Call, Rig};
 use super::signal;
 use dyno_adapter::{ChannelSpec, Node, Sender, Subscription, Wait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// The two directions of a call.
-#[derive(Debug, Clone)]
-pub(super) struct Call {
-    pub(super) requests: ChannelSpec,
-    pub(super) responses: ChannelSpec,
-}
 
 /// Which of a participant's two ends is made first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

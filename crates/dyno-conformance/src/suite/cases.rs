@@ -1,8 +1,6 @@
 //! The cases: what each asks for, which adapters it concerns, and what plays it. Each is declared here
 //! and nowhere else; the tests of adapters and `dyno conformance` are loops over this list.
 
-use super::rig::Rig;
-use super::{call, description, exchange, gone, lifetime, place, process};
 use dyno_adapter::{Capabilities, Placement, Wait};
 
 /// Gives the list of all cases to the macro `$then`: for each a doc comment, its name in text and as a
@@ -138,11 +136,6 @@ macro_rules! declare {
 
             fn needs(self) -> &'static [Need] {
                 match self { $(Case::$case => &[$(Need::$need),*],)* }
-            }
-
-            /// What plays it.
-            pub(super) fn body(self) -> fn(&Rig) {
-                match self { $(Case::$case => $module::$body,)* }
             }
         }
     };

@@ -2,23 +2,21 @@
 
 use super::log::DEADLINE;
 use super::rig::Rig;
-use super::{Subject, call, process};
 use dyno_adapter::{Carries, ChannelSpec, Endpoint, Wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Holds a child's orders; [`run_child`] does nothing without it.
-const ORDERS: &str = "DYNO_CONFORMANCE_CHILD";
+/// Holds a child's orders; [`run_child`](super::run_child) does nothing without it.
+pub(super) const ORDERS: &str = "DYNO_CONFORMANCE_CHILD";
 /// Marks the child's own lines between those of the test harness.
 const MARK: &str = "@conformance ";
 
 /// What a child says last.
-const DONE: &str = "done";
+pub(super) const DONE: &str = "done";
 
 /// What a child does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,12 +47,12 @@ impl Part {
 }
 
 /// Everything that a child must know. Its text form has one line per field, then one per channel.
-struct Orders {
-    part: Part,
-    wait: Wait,
-    session: String,
-    scratch: String,
-    channels: Vec<ChannelSpec>,
+pub(super) struct Orders {
+    pub(super) part: Part,
+    pub(super) wait: Wait,
+    pub(super) session: String,
+    pub(super) scratch: String,
+    pub(super) channels: Vec<ChannelSpec>,
 }
 
 impl Orders {
@@ -91,7 +89,7 @@ impl Orders {
         text
     }
 
-    fn from_text(text: &str) -> Option<Self> {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let part = lines.next()?;
         Some(Orders {
@@ -293,47 +291,9 @@ pub(super) fn say(word: &str) {
     let _ = out.flush();
 }
 
-fn flag() -> Arc<AtomicBool> {
-    Arc::new(AtomicBool::new(false))
-}
-
 /// Whether this process was started to play the other part of a case.
 pub fn is_child() -> bool {
     std::env::var_os(ORDERS).is_some()
-}
-
-/// The entry of child processes: plays the part that the environment orders, and returns at once
-/// where it orders none.
-pub fn run_child(subject: Subject) {
-    let Ok(orders) = std::env::var(ORDERS) else {
-        return;
-    };
-    // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    let orders = Orders::from_text(&orders)
-        .unwrap_or_else(|| panic!("{ORDERS} holds no orders of this version: {orders:?}"));
-    let rig = Rig::inherited(subject, orders.session, orders.scratch.into());
-    let (told, asked_to_end) = (flag(), flag());
-    let theirs = (told.clone(), asked_to_end.clone());
-    std::thread::spawn(move || {
-        // Ends with the parent's end of the pipe; which bytes it reads does not matter.
-        for _ in std::io::stdin().lock().bytes().map_while(Result::ok) {
-            theirs.0.store(true, Ordering::Relaxed);
-        }
-        theirs.1.store(true, Ordering::Relaxed);
-    });
-    let told = || told.load(Ordering::Relaxed);
-    let go_on = || !asked_to_end.load(Ordering::Relaxed);
-    let (wait, channels) = (orders.wait, &orders.channels);
-    match orders.part {
-        Part::Echo => process::echo(&rig, wait, channels, &go_on),
-        Part::Source => process::source(&rig, channels, &told, &go_on),
-        Part::Sink => process::sink(&rig, wait, channels, &go_on),
-        Part::Provider => call::provider(&rig, wait, channels, &go_on),
-        Part::Leaks => process::leaks(&rig, wait, &channels[0]),
-        Part::Claims => process::claims(&rig, wait, &channels[0]),
-    }
-    say(DONE);
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The surroundings of one case: session name, scratch directory, channels with free ports.
 
-use super::call::Call;
+use super::log::DEADLINE;
 use super::residue::{self, Item};
-use super::{Subject, Surroundings, log::DEADLINE};
+use super::subject::{Subject, Surroundings};
 use dyno_adapter::{Capabilities, Carries, ChannelSpec, Endpoint, Node, NodeContext, Wait};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
@@ -14,6 +14,13 @@ use tempfile::TempDir;
 
 /// The address of all participants, unless a case asks for another.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// The two directions of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) requests: ChannelSpec,
+    pub(super) responses: ChannelSpec,
+}
 
 /// One case's surroundings. Removes what the case left behind, also after a failure.
 pub(super) struct Rig {

@@ -56,6 +56,7 @@ fn limit(name: &str, value: u64) -> Limit {
 }
 
 /// Four CPUs, three of them isolated and ours, and nothing to complain about.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 fn perfect() -> Facts {
     let cpus = vec![1, 2, 3];
     Facts {

@@ -1,7 +1,7 @@
 //! Interval logs: the format of `HistogramLogWriter` of the Java library, which is the reference.
 //! The histograms are the stored texts themselves.
 
-use super::{Head, lost, not_in_log, one_line};
+use super::head::{Head, lost, not_in_log, one_line};
 use crate::ExportError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

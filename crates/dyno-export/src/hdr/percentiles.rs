@@ -1,7 +1,7 @@
 //! Percentile files: the form of `outputPercentileDistribution` of the Java library, which
 //! HdrHistogram's plotter reads. Values are microseconds.
 
-use super::Head;
+use super::head::Head;
 use crate::ExportError;
 use dyno_model::TrialRecord;
 use hdrhistogram::Histogram;

@@ -1,53 +1,13 @@
 //! The columns of the table of results.
 
-use super::results::{Ended, Row};
+use super::row::{Ended, Row};
 use super::table::{Column, Get, constructors};
 use dyno_model::factors::{self, Of};
 use dyno_model::figure::Group;
-use dyno_model::record::{Environment, ProcessCost};
-use dyno_model::{COUNTS, CountInfo, HostLoad, Outage, TrialFigure, TrialRecord};
+use dyno_model::{COUNTS, CountInfo, HostLoad, TrialFigure};
 use dyno_report::TOLD_BY;
 use std::borrow::Cow;
 use std::fmt::Display;
-
-impl Row<'_> {
-    /// The trial, where it has a measurement.
-    fn measured(&self) -> Option<&TrialRecord> {
-        self.trial
-            .filter(|_| matches!(self.ended, Ended::Completed))
-    }
-
-    /// A sum over the daemons of the stack, zero where it has none.
-    fn daemons(&self, of: fn(&ProcessCost) -> u64) -> Option<u64> {
-        let processes = &self.measured()?.cost.processes;
-        let daemons = processes.iter().filter(|p| p.daemon).map(of);
-        // Where no process told what it used, no daemon did.
-        (!processes.is_empty()).then(|| daemons.fold(0, u64::saturating_add))
-    }
-
-    /// A sum over the receivers of a trial with faults.
-    fn outages(&self, of: fn(&Outage) -> u64) -> Option<u64> {
-        let outages = &self.measured()?.outages;
-        let sum = outages.iter().map(of).fold(0, u64::saturating_add);
-        (!outages.is_empty()).then_some(sum)
-    }
-
-    fn load(&self) -> Option<&HostLoad> {
-        self.trial?.noise.window.as_ref()
-    }
-
-    /// The machine and the build that the row is of.
-    fn environment(&self) -> &Environment {
-        self.summary.run.environment_of(&self.e.experiment)
-    }
-
-    /// Rates of starts are zero and mean nothing.
-    fn figure(&self, figure: TrialFigure) -> Option<f64> {
-        let is_of_starts = self.e.experiment.workload.kind().is_start();
-        let is_rate = figure.info().group == Group::Throughput;
-        figure.of(self.measured().filter(|_| !(is_of_starts && is_rate))?)
-    }
-}
 
 fn known(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))

@@ -3,13 +3,13 @@
 //! trials.
 
 use super::columns::columns;
-use super::properties;
+use super::properties::properties;
+use super::row::{Ended, Row};
 use super::table::TableWriter;
 use crate::ExportError;
 use crate::trials::{Samples, quantile, samples};
-use dyno_model::cause::{Cause, FailureCause};
-use dyno_model::record::{FailureKind, Outcome, Run};
-use dyno_model::{Distribution, Metric, TrialRecord};
+use dyno_model::Metric;
+use dyno_model::record::{Outcome, Run};
 use dyno_report::{ExperimentSummary, QUANTILES, Summary};
 use dyno_stats::{Bootstrap, Latency, needed};
 use std::io::Write;
@@ -27,48 +27,6 @@ pub fn results(run: &Run, summary: &Summary, out: impl Write + Send) -> Result<(
     table.write(&rows)?;
     table.close()?;
     Ok(())
-}
-
-pub(super) struct Row<'a> {
-    pub(super) summary: &'a Summary,
-    pub(super) e: &'a ExperimentSummary,
-    pub(super) adapter: Option<&'a str>,
-    pub(super) metric: Metric,
-    /// `None`: no trial of the experiment is stored.
-    pub(super) trial: Option<&'a TrialRecord>,
-    pub(super) ended: Ended<'a>,
-    /// It is one of those that the experiment's figures are made of.
-    pub(super) counted: bool,
-    /// `None`: the trial has no measurement.
-    pub(super) figures: Option<&'a Distribution>,
-    /// In the order of [`QUANTILES`]; `None` where there are too few samples.
-    pub(super) quantiles: [Option<f64>; QUANTILES.len()],
-}
-
-/// How the trial of a row ended.
-pub(super) enum Ended<'a> {
-    Completed,
-    Failed {
-        kind: FailureKind,
-        step: &'a str,
-        cause: &'a Cause<FailureCause>,
-        stderr: &'a [String],
-    },
-    /// Its histograms cannot be decoded.
-    Unreadable(String),
-    /// There is none.
-    Missing,
-}
-
-impl Ended<'_> {
-    pub(super) const fn as_str(&self) -> &'static str {
-        match self {
-            Ended::Completed => "completed",
-            Ended::Failed { .. } => "failed",
-            Ended::Unreadable(_) => "unreadable",
-            Ended::Missing => "missing",
-        }
-    }
 }
 
 fn of_experiment<'a>(run: &'a Run, summary: &'a Summary, e: &'a ExperimentSummary) -> Vec<Row<'a>> {

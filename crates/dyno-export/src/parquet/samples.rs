@@ -1,6 +1,6 @@
 //! The table of raw samples: one row for each, in the order of trials and of arrival.
 
-use super::properties;
+use super::properties::properties;
 use super::table::{Column, Get, TableWriter, constructors};
 use crate::ExportError;
 use dyno_model::plan::TrialId;

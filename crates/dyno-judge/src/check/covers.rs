@@ -1,8 +1,8 @@
 //! Which limits hold a ladder of a search, and which no search can hold.
 
-use super::limits::Limits;
+use super::limits::{Limits, LimitsError, nothing_was_checked};
 use super::measure::Measure;
-use super::{LimitsError, nothing_was_checked, selects};
+use super::select::selects;
 use dyno_model::{Ladder, Plan, Raised};
 use dyno_toml::{Problem, Problems};
 

@@ -1,6 +1,6 @@
 //! A check for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
-use super::{CheckReport, Checked, Status};
+use super::report::{CheckReport, Checked, Status};
 use crate::export::{CELL, Cell, Head, Required, csv_cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -71,9 +71,10 @@ impl CheckReport {
             let cell = csv_cell(&r.experiment);
             [lead, cell, required, figures, vec![r.reason.clone()]].concat()
         });
-        let lead = ["run", "limit", "status"];
-        let rest = ["required", "unit", "value", "lo", "hi", "reason"];
-        csv_table(&[&lead, &CELL, &rest], rows)
+        csv_table(
+            &format!("run,limit,status,{CELL},required,unit,value,lo,hi,reason"),
+            rows,
+        )
     }
 }
 

@@ -1,8 +1,10 @@
 //! One limit against one experiment.
 
+use super::finding::Finding;
 use super::limits::{Bound, Limit};
+use super::loss;
 use super::measure::Measure;
-use super::{CheckOptions, Checked, Status, loss};
+use super::report::{CheckOptions, Checked, Status};
 use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
 use crate::number::{Unit, counted, latency, same_number};
 use crate::standing::{Found, Line, Standing};
@@ -15,45 +17,6 @@ use dyno_stats::{
 
 /// More further trials than this are not named.
 const MOST_FURTHER_TRIALS: f64 = 10_000.0;
-
-/// What some trials say, before anything else is looked at.
-pub(super) struct Finding {
-    pub(super) standing: Standing,
-    pub(super) found: Option<Found>,
-    pub(super) reason: String,
-    /// Why the limit is not passed although the figure keeps it.
-    but: Option<String>,
-    /// So many further trials would decide; `None`: it is decided, or nobody knows.
-    further: Option<u64>,
-}
-
-impl Finding {
-    pub(super) fn new(standing: Standing, found: Found, reason: String) -> Finding {
-        Finding {
-            standing,
-            found: Some(found),
-            reason,
-            but: None,
-            further: None,
-        }
-    }
-
-    /// The same, but not passed for this reason.
-    pub(super) fn unless(mut self, but: String) -> Finding {
-        self.but = Some(but);
-        self
-    }
-
-    pub(super) fn unknown(reason: impl Into<String>) -> Finding {
-        Finding {
-            standing: Standing::Refused,
-            found: None,
-            reason: reason.into(),
-            but: None,
-            further: None,
-        }
-    }
-}
 
 /// Holds a limit against an experiment. It is passed only as [`dyno_report::law`] has it.
 pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {

@@ -1,7 +1,7 @@
 //! Judgements as JUnit XML: one test case for each limit or figure on each experiment. A broken one is a
 //! `failure`; an undecided one is an `error`, because it is not a pass and not a failure either.
 
-use super::{CheckReport, Checked, Status};
+use super::report::{CheckReport, Checked, Status};
 use crate::cell;
 use dyno_report::{JunitCase, JunitKind, JunitResult, JunitSuite};
 use std::io;

@@ -1,14 +1,11 @@
 //! Limits files: requirements as data. `docs/reference/limits-files.md` describes the form.
 
 use super::measure::Measure;
-use super::read::Reader;
 use crate::standing::Line;
 use dyno_audit::Statements;
 use dyno_model::record::Run;
 use dyno_model::{PayloadSize, Wait, WorkloadKind};
-use dyno_toml::{Mistakes, Place, Problems};
-use miette::NamedSource;
-use std::sync::Arc;
+use dyno_toml::{Mistakes, Place};
 
 /// Why nothing was checked: one or several mistakes in the limits; each shows where it stands.
 pub type LimitsError = Mistakes;
@@ -104,9 +101,10 @@ impl Limit {
 /// The requirements of one file.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    name: String,
+    pub(super) name: String,
     pub(crate) limits: Vec<Limit>,
-    emulated: bool,
+    /// They are meant for emulated machines.
+    pub(super) emulated: bool,
 }
 
 impl Limits {
@@ -141,29 +139,6 @@ impl Limits {
             )),
             _ => None,
         }
-    }
-
-    /// Reads the text of a limits file; `name` stands in messages.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, with its place: syntax, unknown keys, wrong units, missing
-    /// parts, names that occur twice.
-    pub fn parse(name: &str, text: &str) -> Result<Limits, LimitsError> {
-        let source = Arc::new(NamedSource::new(name, text.to_owned()));
-        let mut problems = Problems::default();
-        let Some(table) = dyno_toml::parse(&source, &mut problems) else {
-            return Err(problems.into_error(nothing_was_checked));
-        };
-        table.refuse_unknown("a limits file", &["emulated", "limit"], &mut problems);
-        let mut reader = Reader { problems };
-        let emulated = reader.flag(&table, "emulated");
-        let limits = reader.limits(&table, &Place { source, span: 0..0 });
-        reader.problems.check(nothing_was_checked)?;
-        Ok(Limits {
-            name: name.to_owned(),
-            limits,
-            emulated,
-        })
     }
 
     /// The file's name.

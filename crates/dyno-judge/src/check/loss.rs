@@ -1,9 +1,9 @@
 //! Losses: rare events that come in bursts, so they have an interval of their own; and trials in which a receiver never got a newer
 //! message after the faults, which are counted like them.
 
-use super::CheckOptions;
-use super::judge::Finding;
+use super::finding::Finding;
 use super::limits::{Bound, Limit};
+use super::report::CheckOptions;
 use crate::number::{Unit, latency, percent};
 use crate::standing::{Found, Standing};
 use dyno_model::{Counts, TrialRecord};

@@ -1,6 +1,6 @@
 //! From the text of a limits file to its requirements. Everything that is wrong is found at once.
 
-use super::limits::{Bound, Chosen, Limit, Selector};
+use super::limits::{Bound, Chosen, Limit, Limits, LimitsError, Selector, nothing_was_checked};
 use super::measure::{Measure, Quantile, Written, words};
 use super::quantity::{
     parse_bytes, parse_loss, parse_part, parse_quantile, parse_rate, parse_time,
@@ -9,7 +9,9 @@ use crate::figure::LARGEST;
 use dyno_model::unit::UnitError;
 use dyno_toml::suggest::nearest;
 use dyno_toml::{Node, Place, Problem, Problems, Table, Value};
+use miette::NamedSource;
 use std::str::FromStr;
+use std::sync::Arc;
 
 const KEYS: [&str; 13] = [
     "name",
@@ -27,8 +29,33 @@ const KEYS: [&str; 13] = [
     "at_least",
 ];
 
-pub(super) struct Reader {
-    pub(super) problems: Problems,
+impl Limits {
+    /// Reads the text of a limits file; `name` stands in messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, with its place: syntax, unknown keys, wrong units, missing
+    /// parts, names that occur twice.
+    pub fn parse(name: &str, text: &str) -> Result<Limits, LimitsError> {
+        let source = Arc::new(NamedSource::new(name, text.to_owned()));
+        let mut problems = Problems::default();
+        let Some(table) = dyno_toml::parse(&source, &mut problems) else {
+            return Err(problems.into_error(nothing_was_checked));
+        };
+        table.refuse_unknown("a limits file", &["emulated", "limit"], &mut problems);
+        let mut reader = Reader { problems };
+        let emulated = reader.flag(&table, "emulated");
+        let limits = reader.limits(&table, &Place { source, span: 0..0 });
+        reader.problems.check(nothing_was_checked)?;
+        Ok(Limits {
+            name: name.to_owned(),
+            limits,
+            emulated,
+        })
+    }
+}
+
+struct Reader {
+    problems: Problems,
 }
 
 impl Reader {
@@ -41,7 +68,7 @@ impl Reader {
     }
 
     /// `true` or `false`; false where it is not said.
-    pub(super) fn flag(&mut self, table: &Table, key: &str) -> bool {
+    fn flag(&mut self, table: &Table, key: &str) -> bool {
         match table.get(key) {
             Some(node) if !matches!(node.value, Value::Bool(_)) => {
                 let message = format!("`{key}` must be true or false, found {}", node.value.kind());
@@ -54,7 +81,7 @@ impl Reader {
     }
 
     /// `start` is that of the file.
-    pub(super) fn limits(&mut self, table: &Table, start: &Place) -> Vec<Limit> {
+    fn limits(&mut self, table: &Table, start: &Place) -> Vec<Limit> {
         const EXAMPLE: &str = "[[limit]]\nname = \"in time\"\nmetric = \"response\"\nquantile = \"p99\"\nat_most = \"2 ms\"";
         let Some(node) = table.get("limit") else {
             if self.problems.is_empty() {

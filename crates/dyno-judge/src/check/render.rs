@@ -1,11 +1,13 @@
 //! A check for people: terminal, and a summary in Markdown for a job's page.
 
-use super::{CheckReport, Checked, Status};
+use super::report::{CheckReport, Checked, Status};
 use crate::cell;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::standing::Found;
 use dyno_report::utc;
+
+rendered!(CheckReport);
 
 impl CheckReport {
     /// `3 passed, 1 failed, 0 undecided`.

@@ -1,12 +1,14 @@
 //! The requirements of a study, held against whatever of it a run has: for the study's own table.
 
 use super::judge::judge;
-use super::{CheckOptions, Limits, selects};
+use super::limits::Limits;
+use super::report::CheckOptions;
+use super::select::selects;
 use crate::cell;
 use dyno_model::record::Run;
 use dyno_report::{HeldRequirement, Requirement};
 
-/// Each of `limits` against each experiment of `run` that it is put on, as [`check`](super::check) holds them. A limit that
+/// Each of `limits` against each experiment of `run` that it is put on, as `check` holds them. A limit that
 /// selects nothing in this run, which may be a part of the study, has no verdict; and for which machines the limits are
 /// meant is left to whoever shows them.
 pub fn requirements(run: &Run, limits: &Limits, how: &CheckOptions) -> Vec<Requirement> {

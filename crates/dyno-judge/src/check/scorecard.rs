@@ -2,7 +2,8 @@
 //! here; a stack's score of a requirement is the worst of its results.
 
 use super::limits::{Chosen, Limit};
-use super::{CheckReport, Checked, Status, allows};
+use super::report::{CheckReport, Checked, Status};
+use super::select::allows;
 use crate::standing::Line;
 use dyno_model::{Experiment, PayloadSize};
 use std::cmp::Ordering;

@@ -1,6 +1,6 @@
 //! The floor in shared memory as control: it has no software of the stacks in it, so when it moves, the machine did.
 
-use super::{CompareOptions, Comparison, Finding, Grade, MovedFloor};
+use super::comparison::{CompareOptions, Comparison, Finding, Grade, MovedFloor};
 use crate::cell;
 use crate::difference::{Aspect, Difference};
 use crate::figure::{Figure, Trials, all_disturbed};

@@ -1,6 +1,7 @@
 //! A comparison for programs: JSON and CSV. `docs/reference/judge-json.md` describes both.
 
-use super::{ComparedCell, Comparison, Finding, Row, ends};
+use super::comparison::{ComparedCell, Comparison, Finding, LeftOut, MovedFloor, Row, Side};
+use super::ratio::ends;
 use crate::export::{self, Cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -9,8 +10,8 @@ use serde::Serialize;
 struct Document<'a> {
     format: u32,
     kind: &'static str,
-    base: Side<'a>,
-    new: Side<'a>,
+    base: &'a Side,
+    new: &'a Side,
     paired: bool,
     confidence: f64,
     confidence_each: Option<f64>,
@@ -19,29 +20,10 @@ struct Document<'a> {
     differences: Vec<export::Difference<'a>>,
     unknown: &'a [String],
     conclusion: Option<String>,
-    moved_floor: Option<Moved<'a>>,
+    moved_floor: Option<&'a MovedFloor>,
     cells: Vec<CellRows<'a>>,
-    left_out: Vec<LeftOut<'a>>,
+    left_out: &'a [LeftOut],
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-struct Side<'a> {
-    name: &'a str,
-    run: &'a str,
-    started_unix_ms: u64,
-}
-
-#[derive(Serialize)]
-struct Moved<'a> {
-    stack: &'a str,
-    ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct LeftOut<'a> {
-    cell: &'a str,
-    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -92,8 +74,8 @@ impl Comparison {
         json_text(&Document {
             format: export::FORMAT,
             kind: "compare",
-            base: Side::of(&self.base),
-            new: Side::of(&self.new),
+            base: &self.base,
+            new: &self.new,
             paired: self.paired,
             confidence: self.options.confidence,
             confidence_each: exported(self.each),
@@ -102,19 +84,9 @@ impl Comparison {
             differences: export::differences(&self.differences),
             unknown: &self.unknown,
             conclusion: crate::difference::conclusion(&self.differences),
-            moved_floor: self.moved.as_ref().map(|m| Moved {
-                stack: &m.stack,
-                ratio: exported(m.ratio),
-            }),
+            moved_floor: self.moved.as_ref(),
             cells: self.cells.iter().map(|c| self.cell_rows(c)).collect(),
-            left_out: self
-                .left_out
-                .iter()
-                .map(|l| LeftOut {
-                    cell: &l.cell,
-                    reason: &l.reason,
-                })
-                .collect(),
+            left_out: &self.left_out,
             notes: &self.notes,
         })
     }
@@ -164,36 +136,14 @@ impl Comparison {
     }
 
     pub(crate) fn csv(&self) -> String {
-        let heads = [
-            "base_run",
-            "new_run",
-            "experiment",
-            "base_stack",
-            "stack",
-            "workload",
-            "payload_bytes",
-            "wait",
-            "access",
-            "placement",
-            "topology",
-            "figure",
-            "unit",
-            "verdict",
-            "base",
-            "new",
-            "ratio",
-            "lo",
-            "hi",
-            "base_trials",
-            "new_trials",
-            "more_trials",
-            "reason",
-        ];
         let rows = self.cells.iter().flat_map(|cell| {
             let rows = cell.rows.iter();
             rows.map(|row| self.csv_row(cell, row))
         });
-        csv_table(&[&heads], rows)
+        let heads = "base_run,new_run,experiment,base_stack,stack,workload,payload_bytes,wait,access,\
+             placement,topology,figure,unit,verdict,base,new,ratio,lo,hi,base_trials,new_trials,\
+             more_trials,reason";
+        csv_table(heads, rows)
     }
 
     fn csv_row(&self, cell: &ComparedCell, row: &Row) -> Vec<String> {
@@ -234,15 +184,5 @@ impl Comparison {
             }
         }
         fields
-    }
-}
-
-impl<'a> Side<'a> {
-    fn of(side: &'a super::Side) -> Side<'a> {
-        Side {
-            name: &side.name,
-            run: &side.run,
-            started_unix_ms: side.started_unix_ms,
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Which experiments of two runs belong together.
 
-use super::LeftOut;
+use super::comparison::LeftOut;
 use crate::cell::{self, question};
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;

@@ -1,12 +1,15 @@
 //! A comparison for people: terminal and Markdown.
 
-use super::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row, ends};
+use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row};
+use super::ratio::ends;
 use crate::cell::{between, question};
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_report::utc;
+
+rendered!(Comparison);
 
 impl Comparison {
     /// The verdict on a row in words.

@@ -1,7 +1,7 @@
 //! Every figure of every pair of cells, with intervals that hold together.
 
+use super::comparison::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
 use super::ratio::{geometric_mean, ratio_of, widened};
-use super::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
 use crate::cell;
 use crate::figure::{Figure, Trials};
 use dyno_model::record::Run;

@@ -1,7 +1,7 @@
 //! The two sides of a run that was measured with `--against`.
 
+use super::comparison::{CompareOptions, Comparison, LeftOut, Side};
 use super::table::Table;
-use super::{CompareOptions, Comparison, LeftOut, Side, describe, side};
 use crate::cell;
 use crate::difference::{Aspect, Differences};
 use crate::origin::added_later;
@@ -45,12 +45,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
             stacks.dedup();
             new_name = stacks.join(", ");
             for stack in stacks {
-                found.note(
-                    Aspect::Stack,
-                    "stack",
-                    describe(manifest, name),
-                    describe(manifest, stack),
-                );
+                found.stacks((manifest, name), (manifest, stack));
             }
         }
         Some(Against::Build { program, version }) => {
@@ -73,7 +68,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     left_out.extend(table.failed);
     let side = |name: String| Side {
         name,
-        ..side(manifest)
+        ..Side::of(manifest)
     };
     Comparison {
         base: side(base_name),

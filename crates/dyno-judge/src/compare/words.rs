@@ -1,7 +1,8 @@
 //! The largest differences of a comparison in sentences, for whoever reads nothing else. They say what the table's
 //! verdicts say, and no more: what is undecided there is not called faster or slower here.
 
-use super::{Compared, ComparedCell, Comparison, Finding, Grade, Row, ends};
+use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, Row};
+use super::ratio::ends;
 use crate::cell::between;
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};

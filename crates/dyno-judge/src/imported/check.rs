@@ -1,6 +1,6 @@
 //! Limits held against an output. It is undecided whether one is kept: the report says what the digits say.
 
-use super::{NO_TRIALS, Named, Origin, labels, origin};
+use super::origin::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::check::{
     Bound, Limit, Limits, LimitsError, Measure, Status, junit_case, junit_suite,
     nothing_was_checked,
@@ -8,7 +8,7 @@ use crate::check::{
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::figure::LARGEST;
 use crate::number::{Unit, csv_number, exported};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use crate::standing::{Found, Standing};
 use dyno_audit::statement::{Clock, Quantity, Statistic, Trip, Wait};
 use dyno_audit::{Stated, Statements, ToolResult};
@@ -253,6 +253,8 @@ struct Row<'a> {
     reason: &'a str,
 }
 
+rendered!(ImportCheck<'_>);
+
 impl<'a> ImportCheck<'a> {
     pub(crate) fn page(&self) -> Page {
         let rows = self.results.iter().map(|r| {
@@ -321,17 +323,10 @@ impl<'a> ImportCheck<'a> {
                 r.reason.clone(),
             ]
         });
-        let heads = [
-            "limit",
-            "status",
-            "as_printed",
-            "result",
-            "required",
-            "text",
-            "value",
-            "reason",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "limit,status,as_printed,result,required,text,value,reason",
+            rows,
+        )
     }
 
     /// The check as a JUnit XML document, ended by a newline: an undecided limit is an `error`.

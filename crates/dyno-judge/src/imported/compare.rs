@@ -1,9 +1,9 @@
 //! Two outputs beside each other: ratios of what is printed, within its digits.
 
-use super::{NO_TRIALS, Named, Origin, labels, origin};
+use super::origin::{NO_TRIALS, Named, Origin, labels, origin};
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::number::{csv_number, exported, ratio};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_audit::statement::Quantity;
 use dyno_audit::{Stated, Statements, ToolResult};
 use serde::Serialize;
@@ -162,6 +162,8 @@ struct Row<'a> {
     reason: Option<&'a str>,
 }
 
+rendered!(ImportComparison<'_>);
+
 impl<'a> ImportComparison<'a> {
     /// Each figure that both outputs have, with its result.
     pub fn pairs(&self) -> impl Iterator<Item = (&ToolResult<'a>, &ImportPair)> {
@@ -257,18 +259,9 @@ impl<'a> ImportComparison<'a> {
             let id = p.new.id.clone().unwrap_or_default();
             [lead, ratio, vec![reason, id]].concat()
         });
-        let heads = [
-            "result",
-            "quantity",
-            "statistic",
-            "base",
-            "new",
-            "ratio",
-            "digits_lo",
-            "digits_hi",
-            "reason",
-            "id",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "result,quantity,statistic,base,new,ratio,digits_lo,digits_hi,reason,id",
+            rows,
+        )
     }
 }

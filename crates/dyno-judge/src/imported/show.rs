@@ -1,9 +1,9 @@
 //! An output by itself.
 
-use super::{NO_TRIALS, Named, Origin, origin, unsaid};
+use super::origin::{NO_TRIALS, Named, Origin, origin, unsaid};
 use crate::export::{FORMAT, csv_table, json_text};
 use crate::number::{csv_number, exported};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_audit::{RESULT_COLUMNS, Statements, ToolResult};
 use serde::Serialize;
 
@@ -43,6 +43,8 @@ struct FigureJson<'a> {
     /// `null`: Dyno made it of the raw values.
     id: Option<&'a str>,
 }
+
+rendered!(ImportSheet<'_>);
 
 impl<'a> ImportSheet<'a> {
     /// Of an output that was read.
@@ -129,17 +131,9 @@ impl<'a> ImportSheet<'a> {
                 ]
             })
         });
-        let heads = [
-            "result",
-            "quantity",
-            "statistic",
-            "n",
-            "of",
-            "text",
-            "value",
-            "of_raw_values",
-            "id",
-        ];
-        csv_table(&[&heads], rows)
+        csv_table(
+            "result,quantity,statistic,n,of,text,value,of_raw_values,id",
+            rows,
+        )
     }
 }

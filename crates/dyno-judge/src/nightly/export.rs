@@ -115,10 +115,8 @@ impl Nightly {
             ];
             [lead, csv_cell(&r.experiment), rest].concat()
         });
-        let rest = [
-            "metric", "quantile", "unit", "value", "usual", "line", "runs", "reason",
-        ];
-        csv_table(&[&["run", "status"], &CELL, &rest], rows)
+        let heads = format!("run,status,{CELL},metric,quantile,unit,value,usual,line,runs,reason");
+        csv_table(&heads, rows)
     }
 
     /// The result as a JUnit XML document, ended by a newline: one test case for each figure, whose class is

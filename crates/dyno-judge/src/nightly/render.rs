@@ -4,11 +4,13 @@ use super::{Night, Nightly};
 use crate::cell;
 use crate::check::Status;
 use crate::number::{counted, percent};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_report::utc;
 
 /// So many names stand with a reason; more are counted.
 const MOST_NAMES: usize = 5;
+
+rendered!(Nightly);
 
 impl Nightly {
     pub(crate) fn page(&self) -> Page {

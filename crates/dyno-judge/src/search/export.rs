@@ -153,8 +153,8 @@ impl Capacities {
             ];
             [lead, csv_cell(&c.experiment), found].concat()
         });
-        let rest = ["end", "kept", "broken", "broke_first"];
-        csv_table(&[&["run", "raised"], &CELL, &rest], rows)
+        let heads = format!("run,raised,{CELL},end,kept,broken,broke_first");
+        csv_table(&heads, rows)
     }
 }
 

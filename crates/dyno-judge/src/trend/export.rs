@@ -166,17 +166,10 @@ impl Trend {
             };
             s.values.iter().map(row).collect()
         };
-        let rest = [
-            "metric",
-            "quantile",
-            "run",
-            "started_unix_ms",
-            "value",
-            "change_begins",
-            "host",
-            "unit",
-        ];
         let rows = self.series.iter().flat_map(of_series);
-        csv_table(&[&["suite"], &CELL, &rest], rows)
+        let heads = format!(
+            "suite,{CELL},metric,quantile,run,started_unix_ms,value,change_begins,host,unit"
+        );
+        csv_table(&heads, rows)
     }
 }

@@ -6,8 +6,10 @@ use crate::check::Measure;
 use crate::difference::conclusion;
 use crate::figure::rank;
 use crate::number::{counted, percent, sig3};
-use crate::page::{Page, Tone};
+use crate::page::{Page, Tone, rendered};
 use dyno_report::utc;
+
+rendered!(Trend);
 
 impl Trend {
     pub(crate) fn page(&self) -> Page {

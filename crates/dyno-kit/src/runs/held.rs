@@ -85,6 +85,7 @@ fn steady(b: &mut Builder, id: ExperimentId, p50: f64) {
 
 /// Disturbed trials, modes with and without a cause, drift, host noise, and a precision that some
 /// rows reach.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn held() -> Run {
     let mut b = builder("what may be trusted, and how far", 0.05);
     let pinned = |e: &mut Experiment| e.settle = Some(Nanos::from_secs(1));

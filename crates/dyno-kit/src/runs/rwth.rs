@@ -49,6 +49,7 @@ fn add(
 }
 
 /// The run.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn rwth() -> Run {
     let mut b = Builder::new("rwth", "RWTH's comparison", "rwth");
     let imu = |at: &str| of("imu", 200.0, 1_000, at);

@@ -106,6 +106,7 @@ fn shares(b: &mut Builder, name: &str, on_host: usize) {
 }
 
 /// All tables but those of what cannot be measured.
+#[expect(clippy::too_many_lines, reason = "data, row after row")]
 pub fn sodev() -> Run {
     let mut b = Builder::new("sodev", "across the border", "sodev");
     b.plan().testbed.name = "vm".into();

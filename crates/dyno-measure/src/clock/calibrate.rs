@@ -4,8 +4,8 @@
 //! lie on one line when the counter is sound; the origin is CLOCK_MONOTONIC. Each point is the
 //! reading with the least delay out of many, bracketed by two counter readings.
 
+use super::reading::{Clock, monotonic, read};
 use super::ticks::{self, ticks_after_loads};
-use super::{Clock, monotonic, read};
 use crate::procfile;
 use dyno_model::protocol::ClockSpec;
 use dyno_model::record::ClockFacts;

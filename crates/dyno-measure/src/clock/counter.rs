@@ -1,6 +1,8 @@
 //! Raw counters: what a host tells another one's runner, which finds the line to the run's clock.
 
-use super::{calibrate::tsc_refusal, monotonic, read, ticks::ticks_after_loads, ticks_to_nanos};
+use super::calibrate::tsc_refusal;
+use super::reading::{monotonic, read, ticks_to_nanos};
+use super::ticks::ticks_after_loads;
 use dyno_model::protocol::{ClockSpec, Counter};
 use dyno_model::unit::Nanos;
 use rustix::time::ClockId;

@@ -78,6 +78,23 @@ pub struct Testbed {
 }
 
 impl Testbed {
+    /// The hosts whose CPUs are those of `host`, itself among them: all that are on the runner's machine, or it alone. Nobody knows
+    /// which of the hosts that ssh reaches are one machine.
+    pub fn sharing_cpus(&self, host: usize) -> Vec<usize> {
+        let is_here = |(_, h): &(usize, &Host)| h.reach.shares_clock();
+        let here: Vec<usize> = self
+            .hosts
+            .iter()
+            .enumerate()
+            .filter(is_here)
+            .map(|(i, _)| i)
+            .collect();
+        match here.contains(&host) {
+            true => here,
+            false => vec![host],
+        }
+    }
+
     /// The virtual machines, by the names of their hosts.
     pub fn machines(&self) -> impl Iterator<Item = (&str, &Machine)> {
         self.hosts.iter().filter_map(|host| match &host.reach {

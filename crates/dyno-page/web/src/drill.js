@@ -6,7 +6,6 @@ import { cellTitle, floorOf, lostOf, quantileOf, spread, stackMarks, trialsOf } 
 import { chainParts } from './chain.js';
 import { Figure, applies } from './figure.js';
 import {
-  FACTORS,
   NONE,
   QUANTILES,
   commonTimeUnit,
@@ -14,6 +13,7 @@ import {
   count,
   duration,
   estimateParts,
+  factors,
   memory,
   rate,
   share,
@@ -118,7 +118,7 @@ function about(cell, run, doc) {
     ['Stack', [foreign(e.stack), marks.length ? ` (${marks.join(', ')})` : null]],
     ['Experiment', foreign(e.experiment)],
     ['Run', doc.runs.length > 1 ? [name(run.name), ' · ', foreign(run.show.run.id)] : null],
-    ['Conditions', conditions(FACTORS, e)],
+    ['Conditions', conditions(factors(), e)],
     ['Trials', trialsOf(e)],
   ]);
 }

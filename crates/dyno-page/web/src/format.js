@@ -4,7 +4,7 @@
 // Times are nanoseconds, sizes bytes, rates per second. `null` is infinite where a field may be
 // infinite (a lost message is infinitely late), and unknown elsewhere.
 
-import { isBetweenHosts, isStart } from './tables.js';
+import { factorNames, isBetweenHosts, isStart } from './tables.js';
 
 export const NONE = '–';
 
@@ -215,39 +215,40 @@ export function flowOf(e) {
   return e.flow.by_itself ? `${e.flow.name} alone` : e.flow.name;
 }
 
-/** The factors of an experiment, in the order of Dyno's tables: how each is called and shown. */
-export const FACTORS = [
-  { key: 'flow', title: 'flow', lead: 'flow ', of: flowOf },
-  { key: 'workload', title: 'workload', lead: '', of: exchange },
-  { key: 'wait', title: 'wait', lead: 'wait ', of: (e) => e.wait },
-  { key: 'payload', title: 'payload', lead: 'payload ', of: (e) => e.flow?.payload ?? payload(e.payload_bytes) },
-  { key: 'access', title: 'access', lead: 'access ', of: (e) => e.access },
-  { key: 'topology', title: 'topology', lead: 'topology ', of: (e) => e.topology },
-  { key: 'placement', title: 'placement', lead: 'placement ', of: (e) => e.placement },
-  {
-    key: 'cpus',
-    title: 'CPUs',
-    lead: '',
-    of: (e) => (e.cpus?.length ? `CPUs ${e.cpus.join(',')}` : 'not pinned'),
-  },
-  {
-    key: 'scheduling',
-    title: 'scheduling',
-    lead: '',
-    of: (e) => (e.scheduling === 'fifo' ? `SCHED_FIFO ${e.fifo_priority}` : 'SCHED_OTHER'),
-  },
-  { key: 'memory', title: 'memory', lead: '', of: (e) => (e.mlock ? 'memory locked' : '') },
-  { key: 'fault', title: 'fault', lead: '', of: (e) => e.fault ?? '' },
-  { key: 'pacer', title: 'pacer', lead: 'pacer ', of: (e) => e.pacer ?? '' },
+/** How factors are shown that are data of the interface; the others come in words. */
+const SHOWN = {
+  flow: { of: flowOf },
+  workload: { of: exchange },
+  wait: { of: (e) => e.wait },
+  payload: { of: (e) => e.flow?.payload ?? payload(e.payload_bytes) },
+  access: { of: (e) => e.access },
+  topology: { of: (e) => e.topology },
+  placement: { of: (e) => e.placement },
+  CPUs: { of: (e) => (e.cpus?.length ? `CPUs ${e.cpus.join(',')}` : 'not pinned') },
+  scheduling: { of: (e) => (e.scheduling === 'fifo' ? `SCHED_FIFO ${e.fifo_priority}` : 'SCHED_OTHER') },
+  memory: { of: (e) => (e.mlock ? 'memory locked' : ''), lead: '' },
+  fault: { of: (e) => e.fault ?? '' },
+  pacer: { of: (e) => e.pacer ?? '' },
   // A first message has no window; that makes no difference between those that have.
-  { key: 'window', title: 'window', lead: 'window ', of: windowOf, optional: true },
-];
+  window: { of: windowOf, optional: true },
+};
+
+/** The factors of an experiment, in the order of Dyno's tables: how each is called and shown. */
+export function factors() {
+  const told = (name) => ({ of: (e) => e.factors?.[name] ?? '', lead: '' });
+  return factorNames().map(({ name, lead }) => ({
+    key: name.toLowerCase(),
+    title: name,
+    lead,
+    ...(SHOWN[name] ?? told(name)),
+  }));
+}
 
 /** The factors that have the same value in all of these experiments, and those that have not. */
 export function splitFactors(experiments) {
   const constant = [];
   const varying = [];
-  for (const factor of FACTORS) {
+  for (const factor of factors()) {
     const values = experiments.map((e) => factor.of(e)).filter((value) => value || !factor.optional);
     const same = values.every((value) => value === values[0]);
     (same ? constant : varying).push(factor);
@@ -256,8 +257,8 @@ export function splitFactors(experiments) {
 }
 
 /** The values of these factors in one line: `payload 64 B · access stamp`. */
-export function conditions(factors, e) {
-  return factors
+export function conditions(of, e) {
+  return of
     .map((f) => ({ f, value: f.of(e) }))
     .filter(({ value }) => value)
     .map(({ f, value }) => `${f.lead}${value}`)

@@ -1,11 +1,14 @@
 // What Dyno says of its metrics and workloads: the tables of the document, which every section and plot reads.
 
-const known = { workloads: new Map(), metrics: new Map(), figures: new Map() };
+const known = { workloads: new Map(), metrics: new Map(), figures: new Map(), factors: new Map() };
 
 /** Takes the tables of a document; there is one document on a page. */
 export function learn({ tables }) {
   for (const key of Object.keys(known)) known[key] = new Map((tables?.[key] ?? []).map((row) => [row.name, row]));
 }
+
+/** The factors in the order of Dyno's tables: `[{ name, lead }]`. */
+export const factorNames = () => [...known.factors.values()];
 
 /** The name of a metric that people read; an unknown one is shown as it is. */
 export const metricName = (metric) => known.metrics.get(metric)?.title ?? metric;

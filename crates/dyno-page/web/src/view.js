@@ -56,7 +56,9 @@ function allCells(doc) {
   doc.runs.forEach((run, runIndex) => {
     (run.show?.experiments ?? []).forEach((e, index) => {
       if (!styles.has(e.stack)) styles.set(e.stack, styles.size);
-      cells.push({ run: runIndex, index, e, d: run.details?.[index] ?? null, style: styles.get(e.stack) });
+      const d = run.details?.[index] ?? null;
+      if (d?.factors) e.factors = d.factors;
+      cells.push({ run: runIndex, index, e, d, style: styles.get(e.stack) });
     });
   });
   nameWaits(doc, cells);

@@ -28,7 +28,7 @@ fn part_of(parts: &[Shard], id: ExperimentId) -> u32 {
 
 fn time(plan: &Plan, part: &Shard) -> f64 {
     let all = part.experiments.iter();
-    all.map(|id| plan.nominal_time(plan.experiment(*id).unwrap()).0 as f64)
+    all.map(|id| dyno_plan::nominal_time(plan, plan.experiment(*id).unwrap()).0 as f64)
         .sum()
 }
 

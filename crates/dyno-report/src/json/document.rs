@@ -2,9 +2,8 @@
 
 use super::experiment::{Experiment, experiment};
 use super::scaling::{Scaling, scaling};
-use crate::evidence::BareSummary;
 use crate::flagged::FlagRates;
-use crate::summary::{AnswersSummary, CarryOverSummary, Summary, TrialCounts};
+use crate::summary::{AnswersSummary, BareSummary, CarryOverSummary, Summary, TrialCounts};
 use dyno_model::Against;
 use dyno_model::plan::{More, Refusal};
 use dyno_model::record::ClockFacts;

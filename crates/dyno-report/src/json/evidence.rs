@@ -1,7 +1,7 @@
 //! What bears on whether figures hold, in the JSON interface.
 
-use crate::evidence::{Covariate, CovariateSummary, ModesSummary, PrecisionSummary};
 use crate::number::{nine, nine_if_known};
+use crate::summary::{Covariate, CovariateSummary, ModesSummary, PrecisionSummary};
 use serde::Serialize;
 
 #[derive(Serialize)]

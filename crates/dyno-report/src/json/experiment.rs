@@ -8,12 +8,11 @@ use super::flow::FlowJson;
 use super::metric::MetricJson;
 use super::outage::OutageJson;
 use crate::causes::causes;
-use crate::evidence::HostSummary;
 use crate::notes::instability;
 use crate::number::exported;
 use crate::summary::{
-    CopySummary, DaemonCost, ExperimentSummary, FailureGroup, HostClockSummary, LoadOutcome,
-    MadeOf, NetworkSummary, NoRatio, RunSummary, Spread,
+    CopySummary, DaemonCost, ExperimentSummary, FailureGroup, HostClockSummary, HostSummary,
+    LoadOutcome, MadeOf, NetworkSummary, NoRatio, RunSummary, Spread,
 };
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
 use dyno_model::figure::Group;
@@ -317,6 +316,7 @@ fn remarks<T: Display>(causes: &[(Cause<T>, u64)]) -> Vec<Remark<'_, T>> {
 }
 
 /// One element of `experiments`.
+#[expect(clippy::too_many_lines, reason = "one row for each field")]
 pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> Experiment<'a> {
     let x = &e.experiment;
     let window = match x.window {

@@ -1,6 +1,6 @@
 //! What each of several exchanges at once found.
 
-use super::{delivering, throughput, unrecorded};
+use super::counts::{delivering, throughput, unrecorded};
 use crate::startup;
 use dyno_measure::merge;
 use dyno_measure::record::decode;

@@ -1,10 +1,12 @@
 //! A host that is a virtual machine: booted for the run, and again where it was lost.
 
-use super::network::{PREFIX, ROUTE};
-use super::ssh::Keeper;
-use super::{Common, HostsError, NetworkNamespace, Supplies};
+use super::keeper::Keeper;
+use super::supplies::Supplies;
 use crate::agent::AgentCommand;
-use crate::machine::{Console, Devices, Kernel, MachineError, Monitor, SharedMemory};
+use crate::error::{HostsError, MachineError};
+use crate::machine::{Common, Console, Devices, Kernel, Monitor, SharedMemory};
+use crate::network::namespace::NetworkNamespace;
+use crate::network::{PREFIX, ROUTE};
 use dyno_measure::NetworkReading;
 use dyno_model::cause::FailureCause;
 use dyno_model::machine::Machine;

@@ -1,25 +1,21 @@
 //! Hosts that are other machines, reached through the user's own OpenSSH: its configuration, its keys,
 //! its jump hosts. The host needs an ssh server and a POSIX shell with `tar`, and nothing of Dyno.
 //!
-//! The running program is copied there under the hash of its content, once ([`payload`]). One connection
+//! The running program is copied there under the hash of its content, once ([`crate::payload`]). One connection
 //! per host carries everything ([`connection`]): a keeper that holds the scratch directories of trials
 //! and clears them also when this runner cannot ([`crate::keeper`]), and the agents of each trial.
 
 mod connection;
-mod keeper;
-mod payload;
 
+use super::keeper::{ANSWER, Keeper};
+use super::supplies::Supplies;
 use crate::agent::AgentCommand;
-use crate::hosts::{HostsError, network};
-use crate::machine::{Image, Kernel, MachineError};
-pub(crate) use connection::end_group;
+use crate::error::SshError;
+use crate::payload::{PROGRAM, Payload};
 use connection::{Connection, Ran};
 use dyno_model::cause::FailureCause;
 use dyno_model::cpus::parse_set;
-use dyno_model::{Plan, plan};
-pub(crate) use keeper::Keeper;
-use payload::PROGRAM;
-pub(crate) use payload::{Payload, Piece};
+use dyno_model::plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,17 +24,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the keeper may take for an answer: it ends processes and removes files.
-const ANSWER: Duration = Duration::from_secs(20);
 /// Copying that takes longer than this is told of.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Agents of one connection. A server of ssh allows ten sessions unless it is told otherwise
 /// (sshd_config(5), MaxSessions); the first connection has the keeper as well.
 const AGENTS: usize = 8;
-/// How often the interrupt is looked for.
-const LOOK: Duration = Duration::from_millis(50);
-/// Begins the line by which the shell around an agent tells how the agent ended.
-pub(crate) const AGENT_STATUS: &str = "dyno-agent-status ";
 
 /// Tells what machine it is and where the user's caches are.
 const PROBE: &str =
@@ -69,170 +59,6 @@ const UNPACK: &str = r#"umask 077; new=$(mktemp -d "$1/.new.XXXXXX") || exit 1; 
 /// Runs the agent `$1` for the session in `$2`: notes the shell, which leads the agent's process group, by
 /// its id and start time (field 22 of /proc/PID/stat, proc(5)), and tells how the agent ended.
 const AGENT: &str = r#"read -r stat </proc/$$/stat; dyno=$1; scratch=$2; set -- ${stat##*) }; echo "$$-${20}" >>"$scratch/agents" || exit 1; "$dyno" agent; code=$?; echo "dyno-agent-status $code" >&2; exit $code"#;
-
-/// Why a host cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SshError {
-    /// There is no `ssh` on the runner's machine.
-    #[error("cannot start `ssh` to reach host {host}: {source}; install OpenSSH's client")]
-    NoClient {
-        /// The host's name in the testbed.
-        host: String,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// A client of the connection could not be started or waited for.
-    #[error("cannot run `ssh`: {0}")]
-    Client(std::io::Error),
-    /// `ssh` was not let in.
-    #[error(
-        "cannot reach host {host}: {said}; `ssh {destination} true` must succeed without asking anything"
-    )]
-    Unreachable {
-        /// The host's name in the testbed.
-        host: String,
-        /// What `ssh` was given.
-        destination: String,
-        /// What `ssh` said.
-        said: String,
-    },
-    /// Its shell does not do what a shell must.
-    #[error(
-        "host {host} answered {said:?} when asked for its machine type; it needs a POSIX shell \
-         that prints nothing by itself when it is not interactive"
-    )]
-    Shell {
-        /// The host's name in the testbed.
-        host: String,
-        /// What it printed.
-        said: String,
-    },
-    /// It is another kind of machine.
-    #[error(
-        "host {host} is {theirs}, and this dyno is built for {ours}: its agents are copies of the running \
-         program, so all hosts of a testbed must be of one kind"
-    )]
-    Foreign {
-        /// The host's name in the testbed.
-        host: String,
-        /// Kernel and machine of the host.
-        theirs: String,
-        /// Those of this program.
-        ours: String,
-    },
-    /// The adapters' libraries could not be asked for.
-    #[error("cannot find out what to copy to other hosts: {0}")]
-    Describe(crate::agent::DescribeError),
-    /// A file that is to be copied cannot be read.
-    #[error("cannot read {}, which other hosts need: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// The copy failed.
-    #[error("cannot copy dyno to {cache} on host {host}: {said}")]
-    Copy {
-        /// The host's name in the testbed.
-        host: String,
-        /// The directory on the host.
-        cache: String,
-        /// What the host said.
-        said: String,
-    },
-    /// The copy does not run.
-    #[error("dyno does not run on host {host}: {said}")]
-    Agent {
-        /// The host's name in the testbed.
-        host: String,
-        /// What it said, or how it ended.
-        said: String,
-    },
-    /// The run lists CPUs that the host does not have.
-    #[error(
-        "`cpus` lists CPU {cpu} of host {host}, where an agent may run on the CPUs {there}; list others, or leave `cpus` out"
-    )]
-    Cpus {
-        /// The host's name in the testbed.
-        host: String,
-        /// The first that it lacks.
-        cpu: u32,
-        /// Those that it has.
-        there: String,
-    },
-    /// The user does not want to wait.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-/// What hosts need of the run.
-pub(crate) struct Supplies<'a> {
-    /// What will be started on them: the running program, and another build where the plan compares.
-    pub(crate) agents: Vec<&'a AgentCommand>,
-    /// The CPUs that the plan lists, by the host's index in the testbed.
-    pub(crate) cpus: BTreeMap<usize, BTreeSet<u32>>,
-    /// The adapters of the plan's stacks.
-    pub(crate) adapters: BTreeSet<&'a str>,
-    /// The runner's own place.
-    pub(crate) place: &'a Path,
-    /// Set when the user does not want to wait.
-    pub(crate) interrupt: &'a Arc<AtomicBool>,
-    /// What hosts are given; read when the first one needs it.
-    payloads: BTreeMap<PathBuf, Payload>,
-    /// What virtual machines boot with, by their kernels; made when the first one needs it.
-    images: BTreeMap<PathBuf, Image>,
-}
-
-impl<'a> Supplies<'a> {
-    pub(crate) fn new(
-        plan: &'a Plan,
-        agents: Vec<&'a AgentCommand>,
-        place: &'a Path,
-        interrupt: &'a Arc<AtomicBool>,
-    ) -> Self {
-        let mut cpus: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-        for e in plan.experiments.iter().filter(|e| e.cpus_listed) {
-            let stack = plan.stacks.get(&e.stack);
-            for (host, own) in e.cpus_by_participant(stack, &plan.testbed) {
-                cpus.entry(host).or_default().extend(own);
-            }
-        }
-        Supplies {
-            agents,
-            cpus,
-            adapters: plan.stacks.values().flat_map(|s| s.adapters()).collect(),
-            place,
-            interrupt,
-            payloads: BTreeMap::new(),
-            images: BTreeMap::new(),
-        }
-    }
-
-    fn payloads(&mut self) -> Result<&BTreeMap<PathBuf, Payload>, SshError> {
-        for agent in &self.agents {
-            if !self.payloads.contains_key(&agent.program) {
-                let payload = Payload::of(agent, &self.adapters)?;
-                self.payloads.insert(agent.program.clone(), payload);
-            }
-        }
-        Ok(&self.payloads)
-    }
-
-    /// The image for virtual machines with the modules of `kernel`.
-    pub(crate) fn image(&mut self, kernel: &Kernel) -> Result<&Image, HostsError> {
-        if !self.images.contains_key(&kernel.path) {
-            let ip = network::tool("ip").ok_or_else(|| {
-                MachineError::Image("`ip` is not installed; run `apt-get install iproute2`".into())
-            })?;
-            self.payloads()?;
-            let image = Image::make(&self.payloads, kernel, &ip)?;
-            self.images.insert(kernel.path.clone(), image);
-        }
-        let none = || MachineError::Image("there is none".into());
-        Ok(self.images.get(&kernel.path).ok_or_else(none)?)
-    }
-}
 
 /// A machine that is reached by ssh.
 pub(crate) struct Ssh {

@@ -1,7 +1,7 @@
 //! What the image must know of programs and libraries: which others they need, and how much of them is ever loaded.
 //! ELF-64 as in the System V ABI, chapters 4 and 5.
 
-use super::MachineError;
+use crate::error::MachineError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -4,9 +4,11 @@
 //! It is a cpio archive (format `newc`, Linux' Documentation/driver-api/early-userspace/buffer-format.rst) in memory: it
 //! has no name that could be left behind. The same content gives the same image, byte by byte.
 
+use super::elf;
 use super::init::{INIT, IP, LIBRARIES, MODULES};
-use super::{Kernel, MachineError, elf};
-use crate::hosts::{Payload, Piece};
+use super::kernel::Kernel;
+use crate::error::MachineError;
+use crate::payload::{PROGRAM, Payload, Piece};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -56,7 +58,7 @@ impl Image {
         let mut programs = BTreeMap::new();
         let (mut sources, mut taken) = (vec![PathBuf::from("/proc/self/exe")], BTreeSet::new());
         for (program, payload) in payloads {
-            let root = Path::new("/dyno").join(payload.hash());
+            let root = Path::new("/dyno").join(&payload.hash);
             for piece in payload.pieces() {
                 let piece = piece.map_err(|e| MachineError::Image(e.to_string()))?;
                 match piece {
@@ -75,7 +77,7 @@ impl Image {
                     }
                 }
             }
-            programs.insert(program.clone(), root.join(Payload::PROGRAM));
+            programs.insert(program.clone(), root.join(PROGRAM));
         }
         tree.add_file(Path::new(IP), read(ip)?);
         sources.push(ip.to_owned());

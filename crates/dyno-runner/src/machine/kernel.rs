@@ -1,6 +1,6 @@
 //! The kernel of a virtual machine and the modules that its devices take.
 
-use super::MachineError;
+use crate::error::MachineError;
 use dyno_model::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,10 +1,15 @@
 //! The monitor of a virtual machine: QEMU, as a child of the runner's that dies with it.
 
 use super::console::keep_open;
-use super::{Device, Image, Kernel, MachineError, SharedMemory};
-use crate::child::{Tail, confine, exit, tie_to_runner};
-use crate::daemon::find;
-use crate::hosts::NetworkNamespace;
+use super::image::Image;
+use super::init::INIT;
+use super::kernel::Kernel;
+use super::shared::SharedMemory;
+use super::vsock::Device;
+use crate::child::{Tail, confine, end_group, exit, tie_to_runner};
+use crate::error::MachineError;
+use crate::network::namespace::NetworkNamespace;
+use crate::programs::find;
 use dyno_model::Testbed;
 use dyno_model::machine::{Accelerator, Machine};
 use dyno_model::plan::Reach;
@@ -63,6 +68,10 @@ fn qemu(program: &Path, machine: &Machine, accelerator: Accelerator, kernel: &Ke
 impl Monitor {
     /// Boots a machine within the namespace of its switch, where the device `tap` is for it. `port` is its end of the
     /// runner's connection.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the arguments of one command, a device after the other"
+    )]
     pub(crate) fn start(
         host: &str,
         machine: &Machine,
@@ -102,10 +111,7 @@ impl Monitor {
             .args(["-initrd", &format!("/proc/self/fd/{}", image.as_raw_fd())])
             .args([
                 "-append",
-                &format!(
-                    "console=ttyS0 quiet panic=-1 rdinit={} {counter}",
-                    super::INIT
-                ),
+                &format!("console=ttyS0 quiet panic=-1 rdinit={} {counter}", INIT),
             ])
             .args(["-device", "virtio-serial-pci"])
             .args([
@@ -201,7 +207,7 @@ pub(super) fn last(lines: &[String]) -> String {
 
 impl Drop for Monitor {
     fn drop(&mut self) {
-        crate::hosts::end_group(&mut self.child);
+        end_group(&mut self.child);
     }
 }
 
@@ -350,7 +356,7 @@ fn probe_kvm(program: &Path, machine: &Machine, kernel: &Kernel) -> Result<(), S
     }
     let began = Instant::now();
     let found = heard.recv_timeout(KVM);
-    crate::hosts::end_group(&mut child);
+    end_group(&mut child);
     match found {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(

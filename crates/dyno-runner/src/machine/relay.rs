@@ -1,7 +1,7 @@
 //! The runner's child that stands for a process in a virtual machine: its standard streams are that process's.
 
 use super::frame::{self, Kind, Start, pump};
-use crate::hosts::AGENT_STATUS;
+use crate::agent::AGENT_STATUS;
 use std::io::Write;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;

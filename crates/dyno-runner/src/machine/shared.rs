@@ -2,7 +2,7 @@
 //! the device `ivshmem-plain` (QEMU's docs/specs/ivshmem-spec.rst). In a guest it is the second memory region of a device on
 //! its PCI bus; here it is the file, which has no name outside the runner.
 
-use super::MachineError;
+use crate::error::MachineError;
 use dyno_model::Testbed;
 use dyno_model::machine::{SHARES_BYTES, Share};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};

@@ -2,9 +2,10 @@
 //! machines of a testbed, `vhost-device-vsock` of the rust-vmm project. It shares the guests' memory, and is to the host a
 //! directory of Unix domain sockets in the runner's own place. It dies with the runner.
 
-use super::{MachineError, kernel::cache};
-use crate::child::{Tail, exit, tie_to_runner};
-use crate::daemon::find;
+use super::kernel::cache;
+use crate::child::{Tail, end_group, exit, tie_to_runner};
+use crate::error::MachineError;
+use crate::programs::find;
 use dyno_model::Testbed;
 use dyno_model::cause::FailureCause;
 use dyno_model::machine::{VsockBackEnd, VsockPeer};
@@ -196,7 +197,7 @@ impl Vsock {
 impl Drop for Vsock {
     fn drop(&mut self) {
         if let Some((child, _)) = &mut self.process {
-            crate::hosts::end_group(child);
+            end_group(child);
             // The runner's place is removed with all that is in it.
             let _ = std::fs::remove_dir_all(&self.place);
         }

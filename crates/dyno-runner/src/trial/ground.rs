@@ -219,6 +219,7 @@ impl<'a> Trial<'a, '_> {
                 seed: self.context.seed,
                 graph: self.graph.clone(),
                 process,
+                sharing_cpus: testbed.sharing_cpus(place.index),
                 channels: channels.clone(),
                 generation: 0,
             };

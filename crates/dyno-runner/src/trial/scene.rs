@@ -2,7 +2,8 @@
 
 use super::stage::Place;
 use crate::agent::Heard;
-use crate::hosts::{Dropper, Unplugged};
+use crate::network::namespace::Unplugged;
+use crate::network::xdp::Dropper;
 use dyno_model::cause::Warning;
 use dyno_model::fault::{Fault, FaultEvent, FaultMade};
 use dyno_model::protocol::{Assignment, Sent};

@@ -1,7 +1,7 @@
 //! The receiving side: datagrams are read to the place where the next one in order belongs, and
 //! moved only when another one came.
 
-use super::{HEADER, Header, Layout};
+use super::layout::{HEADER, Header, Layout};
 use crate::frame::touched;
 
 /// Puts messages together: read a datagram into [`space`](Self::space), then

@@ -1,6 +1,6 @@
 //! The sending side: one message in memory, shown as datagrams.
 
-use super::{HEADER, Header, Layout};
+use super::layout::{HEADER, Header, Layout};
 use crate::frame::touched;
 
 /// Memory for one message, reused for all, that shows it as datagrams.

@@ -94,7 +94,7 @@ pub(super) fn more_trials(
     let Some(most) = most else {
         return Some(format!("{state}; add trials to this run with: {command} N"));
     };
-    let round = plan.here().map(|e| plan.nominal_trial(e).0);
+    let round = plan.here().map(|e| dyno_plan::nominal_trial(plan, e).0);
     let time = round
         .fold(0, u64::saturating_add)
         .saturating_mul(most.into());

@@ -201,7 +201,7 @@ impl View {
         row.planned = row.planned.max(row.done);
         if let Some(experiment) = self.plan.experiment(row.id) {
             self.spent.0 = self.spent.0.saturating_add(record.wall);
-            let nominal = self.plan.nominal_trial(experiment);
+            let nominal = dyno_plan::nominal_trial(&self.plan, experiment);
             self.spent.1 = self.spent.1.saturating_add(nominal);
             let candidates = experiment.headline();
             let recorded = candidates
@@ -323,14 +323,16 @@ impl View {
             let trials = row.planned - row.done.min(row.planned);
             planned += trials as usize;
             if let Some(e) = self.plan.experiment(row.id) {
-                left += f64::from(trials) * self.plan.nominal_trial(e).as_secs_f64();
+                left += f64::from(trials) * dyno_plan::nominal_trial(&self.plan, e).as_secs_f64();
             }
         }
         // Trials that precision or repeats add, of nobody knows which experiment.
         let further = self.needed().saturating_sub(self.done() + planned);
         if let (false, n) = (self.rows.is_empty(), self.rows.len() as f64) {
             let all = self.rows.iter().filter_map(|r| self.plan.experiment(r.id));
-            let sum: f64 = all.map(|e| self.plan.nominal_trial(e).as_secs_f64()).sum();
+            let sum: f64 = all
+                .map(|e| dyno_plan::nominal_trial(&self.plan, e).as_secs_f64())
+                .sum();
             left += further as f64 * sum / n;
         }
         let (took, nominal) = (self.spent.0.as_secs_f64(), self.spent.1.as_secs_f64());

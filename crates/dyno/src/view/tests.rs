@@ -220,10 +220,8 @@ fn the_time_left_shrinks_with_every_trial_and_learns_from_them() {
     let before = view.time_left();
     assert!(before > Duration::ZERO);
     let mut slow = completed(&run, id(0, 0));
-    let nominal = run
-        .manifest
-        .plan
-        .nominal_trial(&run.manifest.plan.experiments[0]);
+    let plan = &run.manifest.plan;
+    let nominal = dyno_plan::nominal_trial(plan, &plan.experiments[0]);
     slow.wall = Nanos(10 * nominal.0);
     view.finish(&slow);
     assert!(view.time_left() > before, "trials take ten times as long");

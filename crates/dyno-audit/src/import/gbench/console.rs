@@ -1,9 +1,9 @@
 //! The console form: columns of name, time, processor time and iterations, then counters and a label. Programs print lines of
 //! their own in between, which are passed over.
 
-use super::{Counter, Groups, Row};
+use super::rows::{Counter, Groups, Row};
 use crate::Statements;
-use crate::import::Imported;
+use crate::import::error::Imported;
 use crate::import::lines::Lines;
 use crate::import::number::{Number, with_suffix};
 use crate::import::out::{Out, Spot, percent, time};
@@ -63,7 +63,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
     }
     // The last line is half of a row.
     match half {
-        Some((line, reason)) => Err(crate::import::ImportError::line(line, reason)),
+        Some((line, reason)) => Err(crate::import::error::ImportError::line(line, reason)),
         None => groups.done(),
     }
 }

@@ -1,8 +1,8 @@
 //! The JSON form, `json_schema_version` 1 and before; numbers have all their digits.
 
-use super::{Counter, Groups, Row};
+use super::rows::{Counter, Groups, Row};
 use crate::Statements;
-use crate::import::Imported;
+use crate::import::error::Imported;
 use crate::import::json::{self, Node};
 use crate::import::lines::Lines;
 use crate::import::number::Number;

@@ -2,9 +2,9 @@
 // lost, refused, absent), failures, marks of stacks, and figures of others. Pure; draws nothing.
 
 import {
-  FACTORS,
   NONE,
   conditions,
+  factors,
   refusal,
   splitFactors,
   timeEstimate,
@@ -51,7 +51,7 @@ export function seriesId(cell, panel, what) {
  * experiment's name in the suite counts as one, `experiment`.
  */
 export function conditionKey(e, without = []) {
-  const parts = FACTORS.filter((f) => !without.includes(f.key)).map((f) =>
+  const parts = factors().filter((f) => !without.includes(f.key)).map((f) =>
     // Sizes are rounded for display.
     f.key === 'payload' ? e.payload_bytes : f.of(e),
   );
@@ -150,7 +150,7 @@ export function distinctions(experiments, without = [], all = experiments) {
 
 /** All conditions of a cell in one line. */
 export function allConditions(cell) {
-  return `${name(cell.e.experiment)}: ${conditions(FACTORS, cell.e)}`;
+  return `${name(cell.e.experiment)}: ${conditions(factors(), cell.e)}`;
 }
 
 // ---- Figures ----

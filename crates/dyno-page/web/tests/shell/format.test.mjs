@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as f from '../../src/format.js';
+import { learn } from '../../src/tables.js';
+import { TABLES } from '../fixture.mjs';
 
 const estimate = (value, lo, hi) => ({ value, lo, hi, infinite: value === null });
 
@@ -75,6 +77,7 @@ test('workloads read as in the terminal', () => {
 });
 
 test('factors that all share are told apart from those that vary', () => {
+  learn({ tables: TABLES });
   const e = (payload_bytes) => ({
     workload: 'flood',
     load: {},
@@ -89,4 +92,12 @@ test('factors that all share are told apart from those that vary', () => {
     ['payload'],
   );
   assert.match(f.conditions(constant, e(64)), /^flood · wait block · .*window 300 ms$/);
+});
+
+test('a factor of which nothing is known but its name comes in words', () => {
+  learn({ tables: { factors: [{ name: 'made up', lead: 'of ' }] } });
+  const [factor] = f.factors();
+  assert.equal(f.conditions([factor], { factors: { 'made up': 'made up of nothing' } }), 'made up of nothing');
+  assert.equal(f.conditions([factor], {}), '');
+  learn({ tables: TABLES });
 });

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitFactors } from '../../src/format.js';
+import { TABLES } from '../fixture.mjs';
+import { learn } from '../../src/tables.js';
 import { pointsOf } from '../../src/plots/distribution.js';
 import { plots } from '../../src/plots/index.js';
 import { inkOn, luminance, rampAt } from '../../src/plots/matrix.js';
@@ -18,6 +20,7 @@ function rows(id, v) {
 const series = (id, v, match, t = theme()) => plot(id).option(v, t).series.filter((s) => match.test(s.id));
 
 test('flows tell rows apart, and an experiment that is none says nothing of flows', () => {
+  learn({ tables: TABLES });
   const flow = (name, by_itself) => ({ flow: { name, by_itself } });
   const factor = splitFactors([flow('control', false), flow('control', true)]).varying.find((f) => f.key === 'flow');
   assert.deepEqual([flow('control', false), flow('control', true), {}].map(factor.of), ['control', 'control alone', '']);

@@ -4,9 +4,8 @@
 //! ControlMaster): it lives and dies with the runner, and with it everything that it carries. Commands
 //! are clients of its control socket and never connect by themselves.
 
-use super::SshError;
-use crate::child::{Tail, exit, tie_to_runner};
-use rustix::process::{Pid, Signal};
+use crate::child::{Tail, end_group, exit, tie_to_runner};
+use crate::error::SshError;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -260,17 +259,6 @@ fn ssh(directory: &Path, control: &str) -> Command {
     }
     tie_to_runner(&mut command);
     command
-}
-
-/// Kills a process with its group and waits for its end.
-pub(crate) fn end_group(child: &mut Child) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-        && child.try_wait().ok().flatten().is_none()
-    {
-        // It may end by itself at this moment.
-        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-        let _ = child.wait();
-    }
 }
 
 /// A word as POSIX shells, fish and csh read it back unchanged. It must hold no line break.

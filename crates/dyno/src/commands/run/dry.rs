@@ -11,7 +11,7 @@ use dyno_report::{LEAST_TRIALS, clean};
 
 /// How long the trials of a plan take, without repeats.
 fn time_of(plan: &Plan) -> Nanos {
-    let times = plan.here().map(|e| plan.nominal_time(e).0);
+    let times = plan.here().map(|e| dyno_plan::nominal_time(plan, e).0);
     Nanos(times.fold(0, u64::saturating_add))
 }
 

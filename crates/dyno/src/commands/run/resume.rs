@@ -166,9 +166,9 @@ fn stored_already(run: &Run) -> String {
     };
     let stored = run.trials.iter().filter(is_planned);
     let planned = stored.clone().count();
-    let nominal = |e: &Experiment| plan.nominal_trial(e).0;
+    let nominal = |e: &Experiment| dyno_plan::nominal_trial(plan, e).0;
     let of_stored = stored.filter_map(|t| plan.experiment(t.id.experiment).map(nominal));
-    let all = plan.here().map(|e| plan.nominal_time(e).0);
+    let all = plan.here().map(|e| dyno_plan::nominal_time(plan, e).0);
     let left = all
         .fold(0, u64::saturating_add)
         .saturating_sub(of_stored.fold(0, u64::saturating_add));

@@ -10,15 +10,20 @@
 //! switch's end its downlink. So a message from one host to another passes two shapers, as it passes two
 //! wires and a switch that stores and forwards.
 
-use crate::daemon::find;
-use crate::hosts::HostsError;
-use crate::hosts::namespace::{DEVICE, Namespace, NetworkNamespace};
-use crate::hosts::xdp::Dropper;
+mod device;
+pub(crate) mod namespace;
+mod watch;
+pub(crate) mod xdp;
+
+use crate::error::HostsError;
+use crate::programs::find;
 use dyno_model::Testbed;
 use dyno_model::plan::{Link, Reach};
+use namespace::{DEVICE, Namespace, NetworkNamespace};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use xdp::Dropper;
 
 /// Bytes on an Ethernet wire beside those that the kernel counts: preamble and start 8, checksum 4,
 /// gap 12 (IEEE 802.3, clauses 3 and 4). They are added to each frame; segments of TCP that the kernel
@@ -31,13 +36,13 @@ const BURST_SECONDS: f64 = 1e-3;
 /// Two frames.
 const LEAST_BURST: f64 = 4_000.0;
 /// Of all hosts: one subnet, without a gateway.
-pub(super) const PREFIX: u8 = 24;
+pub(crate) const PREFIX: u8 = 24;
 /// Discovery by multicast needs a route, and there is no default route.
-pub(super) const ROUTE: &str = "route add 224.0.0.0/4 dev eth0\n";
+pub(crate) const ROUTE: &str = "route add 224.0.0.0/4 dev eth0\n";
 
 /// The switch. The links end with the namespaces of their hosts, those to virtual machines with the switch.
 pub(crate) struct Network {
-    pub(super) switch: NetworkNamespace,
+    pub(crate) switch: NetworkNamespace,
 }
 
 impl Network {
@@ -49,13 +54,13 @@ impl Network {
     }
 
     /// Gives both ends of the link to a host, counted from 0, another rate and buffer. What waits there goes on waiting.
-    pub(super) fn reshape(
+    pub(crate) fn reshape(
         &self,
         number: usize,
         host: &NetworkNamespace,
         link: &Link,
     ) -> Result<(), HostsError> {
-        let tc = tool("tc").unwrap_or_else(|| "tc".into());
+        let tc = find("tc").unwrap_or_else(|| "tc".into());
         let step = "give a link another rate";
         let ends = [(host, DEVICE.to_owned()), (&self.switch, port(number + 1))];
         let ends = ends.map(|(within, device)| {
@@ -66,13 +71,13 @@ impl Network {
     }
 
     /// What can drop packets that come from a host, counted from 0, where its link ends.
-    pub(super) fn dropper(&self, host: usize) -> io::Result<Dropper> {
+    pub(crate) fn dropper(&self, host: usize) -> io::Result<Dropper> {
         self.switch.dropper_at(&port(host + 1))
     }
 }
 
 /// The switch's end of the link to a host, counted from 1.
-pub(super) fn port(number: usize) -> String {
+pub(crate) fn port(number: usize) -> String {
     format!("p{number}")
 }
 
@@ -85,7 +90,7 @@ struct Tools {
 impl Tools {
     fn find(testbed: &Testbed) -> Result<Self, HostsError> {
         let needed = |program: &'static str| {
-            tool(program).ok_or_else(|| HostsError::Tool {
+            find(program).ok_or_else(|| HostsError::Tool {
                 testbed: testbed.name.clone(),
                 program,
             })
@@ -95,12 +100,6 @@ impl Tools {
             tc: needed("tc")?,
         })
     }
-}
-
-/// A program of administrators, whose folders may not be in everybody's PATH.
-pub(super) fn tool(program: &str) -> Option<PathBuf> {
-    let elsewhere = ["/usr/sbin", "/sbin"].map(|folder| format!("{folder}/{program}"));
-    find(program).or_else(|| elsewhere.iter().find_map(|path| find(path)))
 }
 
 /// Whether a network of namespaces can be made here.

@@ -3,8 +3,8 @@
 //! A payload lies on the host in a directory whose name is the hash of its content. Nothing there is
 //! ever changed, so what is there already is right.
 
-use super::SshError;
 use crate::agent::{AgentCommand, describe_adapters};
+use crate::error::SshError;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// The program within a payload.
-pub(super) const PROGRAM: &str = "dyno";
+pub(crate) const PROGRAM: &str = "dyno";
 
 /// One file or link of a payload.
 pub(crate) enum Piece<'a> {
@@ -39,9 +39,9 @@ pub(crate) enum Piece<'a> {
 /// Files by their paths within the payload's directory.
 pub(crate) struct Payload {
     /// 32 hexadecimal digits that stand for the content.
-    pub(super) hash: String,
+    pub(crate) hash: String,
     /// The sum of the files' sizes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     items: Vec<Item>,
 }
 
@@ -100,14 +100,6 @@ impl Payload {
         })
     }
 
-    /// The program within a payload.
-    pub(crate) const PROGRAM: &str = PROGRAM;
-
-    /// What stands for the content.
-    pub(crate) fn hash(&self) -> &str {
-        &self.hash
-    }
-
     /// The files with their contents.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = io::Result<Piece<'_>>> {
         self.items.iter().map(|item| {
@@ -125,7 +117,7 @@ impl Payload {
     }
 
     /// Writes the files as a tar archive.
-    pub(super) fn write(&self, to: impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, to: impl Write) -> io::Result<()> {
         let mut archive = tar::Builder::new(to);
         for item in &self.items {
             let mut header = tar::Header::new_gnu();

@@ -147,7 +147,7 @@ struct Route {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::NetworkNamespace;
+    use crate::network::namespace::NetworkNamespace;
 
     #[test]
     fn a_device_is_switched_and_has_its_route_again() {

@@ -4,7 +4,7 @@
 //! To attach and to detach it takes the kernel milliseconds, so it stays attached while a trial runs; which share it drops is a
 //! number in a map, which is changed at once. It is held by descriptors alone: whatever ends this process detaches it.
 
-use crate::hosts::device;
+use super::device;
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
 
@@ -234,7 +234,7 @@ unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::NetworkNamespace;
+    use crate::network::namespace::NetworkNamespace;
     use std::net::UdpSocket;
 
     /// A namespace whose loopback device is up; nothing where that takes rights that there are not.

@@ -2,8 +2,9 @@
 //! window, the host's own noise, and the precision that was asked for. Data alone; the modules
 //! `modes`, `host` and `precision` compute it.
 
+use super::metric::QUANTILES;
+use super::spread::Spread;
 use crate::number::{nine, nine_if_known};
-use crate::summary::{QUANTILES, Spread};
 use dyno_model::Metric;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};

@@ -1,10 +1,9 @@
 //! How long a trial takes if nothing goes wrong: from the plan alone, so that everybody who reads a
 //! plan comes to the same. Good enough to share work out and to say how much is left; no measurement.
 
-use crate::plan::{Experiment, Extent, Plan};
-use crate::probe::Probe;
-use crate::unit::Nanos;
-use crate::workload::Workload;
+use dyno_model::plan::Extent;
+use dyno_model::probe::Probe;
+use dyno_model::{Experiment, Nanos, Plan, Workload};
 
 /// What every trial takes beside warm-up and window: starting agents, watching the CPUs, matching,
 /// collecting.
@@ -18,29 +17,25 @@ const PER_MESSAGE_NS: f64 = 20_000.0;
 /// What each of its bytes adds.
 const PER_BYTE_NS: f64 = 0.5;
 
-impl Plan {
-    /// About how long one trial of this experiment takes.
-    pub fn nominal_trial(&self, experiment: &Experiment) -> Nanos {
-        let daemons = self
-            .stacks
-            .get(&experiment.stack)
-            .map_or(0, |s| s.daemons.len() as u64);
-        let participants = self.graph(experiment).participants.len() as u64;
-        [
-            Nanos(PER_PARTICIPANT.0 * participants),
-            Nanos(PER_DAEMON.0 * daemons),
-            extent(experiment, experiment.warmup),
-            extent(experiment, experiment.window),
-        ]
-        .into_iter()
-        .fold(FIXED, Nanos::saturating_add)
-    }
+/// About how long one trial of this experiment of a plan takes.
+pub fn nominal_trial(plan: &Plan, experiment: &Experiment) -> Nanos {
+    let stack = plan.stacks.get(&experiment.stack);
+    let daemons = stack.map_or(0, |s| s.daemons.len() as u64);
+    let participants = plan.graph(experiment).participants.len() as u64;
+    [
+        Nanos(PER_PARTICIPANT.0 * participants),
+        Nanos(PER_DAEMON.0 * daemons),
+        extent(experiment, experiment.warmup),
+        extent(experiment, experiment.window),
+    ]
+    .into_iter()
+    .fold(FIXED, Nanos::saturating_add)
+}
 
-    /// About how long all planned trials of this experiment take.
-    pub fn nominal_time(&self, experiment: &Experiment) -> Nanos {
-        let one = self.nominal_trial(experiment).0;
-        Nanos(one.saturating_mul(u64::from(experiment.trials)))
-    }
+/// About how long all planned trials of this experiment of a plan take.
+pub fn nominal_time(plan: &Plan, experiment: &Experiment) -> Nanos {
+    let one = nominal_trial(plan, experiment).0;
+    Nanos(one.saturating_mul(u64::from(experiment.trials)))
 }
 
 fn extent(experiment: &Experiment, extent: Extent) -> Nanos {

@@ -1,14 +1,19 @@
 //! The runner's side of a keeper ([`crate::keeper`]).
 
-use super::connection::end_group;
-use super::{AGENT_STATUS, ANSWER, LOOK, SshError};
-use crate::child::{Tail, exit};
+use crate::agent::AGENT_STATUS;
+use crate::child::{Tail, end_group, exit};
+use crate::error::SshError;
 use crate::keeper;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
+
+/// How long a keeper may take for an answer: it ends processes and removes files.
+pub(super) const ANSWER: Duration = Duration::from_secs(20);
+/// How often the interrupt is looked for.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The keeper of this runner's sessions on the host.
 pub(crate) struct Keeper {

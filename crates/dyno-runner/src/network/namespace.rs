@@ -1,9 +1,9 @@
 //! A host that is a network namespace of this machine, without a name in its file system: it lives
 //! as long as somebody holds it, which is the runner and what the runner started in it.
 
-use crate::hosts::device;
-use crate::hosts::watch::Watch;
-use crate::hosts::xdp::Dropper;
+use super::device;
+use super::watch::Watch;
+use super::xdp::Dropper;
 use dyno_measure::Clock;
 use dyno_model::Nanos;
 use dyno_model::cause::FailureCause;
@@ -106,7 +106,7 @@ pub(crate) struct Namespace {
     /// In the testbed.
     pub(crate) name: String,
     /// What its processes find in their environment.
-    pub(super) environment: Vec<(&'static str, String)>,
+    pub(crate) environment: Vec<(&'static str, String)>,
     network: NetworkNamespace,
     link: Watch,
     /// A fault has its link down.
@@ -137,7 +137,7 @@ impl Namespace {
     }
 
     /// Its network.
-    pub(super) fn network(&self) -> &NetworkNamespace {
+    pub(crate) fn network(&self) -> &NetworkNamespace {
         &self.network
     }
 
@@ -161,7 +161,7 @@ impl Namespace {
     }
 
     /// What can drop packets that arrive at its end of the link.
-    pub(super) fn dropper(&self) -> io::Result<Dropper> {
+    pub(crate) fn dropper(&self) -> io::Result<Dropper> {
         self.network.dropper_at(DEVICE)
     }
 

@@ -1,0 +1,112 @@
+//! What a check comes to: a status for each limit on each experiment.
+
+use super::limits::Limit;
+use crate::standing::{Found, Standing};
+use dyno_model::Experiment;
+use dyno_model::plan::Refusal;
+
+/// How limits are checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CheckOptions {
+    /// Confidence of each interval, such as 0.95.
+    pub confidence: f64,
+}
+
+impl Default for CheckOptions {
+    /// 95 %.
+    fn default() -> Self {
+        CheckOptions { confidence: 0.95 }
+    }
+}
+
+/// What a judgement came to, such as that on one limit and one experiment; from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// The limit is kept, also by the bad end of the interval.
+    Pass,
+    /// The trials do not tell. Not a pass.
+    Undecided,
+    /// It is broken, also by the good end.
+    Fail,
+}
+
+impl From<Standing> for Status {
+    fn from(standing: Standing) -> Status {
+        match standing {
+            Standing::Keeps => Status::Pass,
+            Standing::Breaks => Status::Fail,
+            Standing::Between | Standing::Refused => Status::Undecided,
+        }
+    }
+}
+
+impl Status {
+    /// `pass`, `fail` or `undecided`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Pass => "pass",
+            Status::Fail => "fail",
+            Status::Undecided => "undecided",
+        }
+    }
+}
+
+/// One limit held against one experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The limit.
+    pub limit: Limit,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What came of it.
+    pub status: Status,
+    /// Where the figure stands to the limit, whatever else keeps the limit from being passed.
+    pub standing: Standing,
+    /// What was measured; `None` where nothing can be said.
+    pub found: Option<Found>,
+    /// Why, in plain words.
+    pub reason: String,
+    /// What must be known of the trials.
+    pub remarks: Vec<String>,
+    /// So many further trials of the experiment would decide; `None`: it is decided, or nobody knows.
+    pub further: Option<u64>,
+}
+
+/// All limits of a file held against a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckReport {
+    /// The run.
+    pub run: String,
+    /// Its suite.
+    pub suite: String,
+    /// When it started, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// What to read the verdicts with where trials were added to the run.
+    pub added_later: Option<String>,
+    /// The limits file.
+    pub limits: String,
+    /// Confidence of each interval.
+    pub confidence: f64,
+    /// Limit by limit, experiment by experiment.
+    pub results: Vec<Checked>,
+    /// What the plan left out.
+    pub(super) refused: Vec<Refusal>,
+    /// Stacks on which nothing is put that does not name them.
+    pub(super) yardsticks: Vec<String>,
+}
+
+impl CheckReport {
+    /// Number of results of a status.
+    pub fn count(&self, status: Status) -> usize {
+        self.results.iter().filter(|r| r.status == status).count()
+    }
+
+    /// Of each undecided result, how many further trials would decide it.
+    pub fn further(&self) -> Vec<Option<u64>> {
+        let undecided = self
+            .results
+            .iter()
+            .filter(|r| r.status == Status::Undecided);
+        undecided.map(|r| r.further).collect()
+    }
+}
