@@ -26,14 +26,19 @@ impl Plan {
             .get(&experiment.stack)
             .map_or(0, |s| s.daemons.len() as u64);
         let participants = self.graph(experiment).participants.len() as u64;
-        [
+        let time = [
             Nanos(PER_PARTICIPANT.0 * participants),
             Nanos(PER_DAEMON.0 * daemons),
             extent(experiment, experiment.warmup),
             extent(experiment, experiment.window),
         ]
         .into_iter()
-        .fold(FIXED, Nanos::saturating_add)
+        .fold(FIXED, Nanos::saturating_add);
+        match experiment.slices {
+            // The two that take turns run at the same time.
+            Some(_) => Nanos(time.0 / 2),
+            None => time,
+        }
     }
 
     /// About how long all planned trials of this experiment take.

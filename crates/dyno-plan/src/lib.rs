@@ -60,6 +60,7 @@ mod sets;
 mod settings;
 mod shard;
 mod sizes;
+mod slices;
 mod spec;
 mod stack;
 mod suite;
