@@ -18,6 +18,7 @@ mod machine;
 mod made_of;
 mod nightly;
 mod noise;
+mod paired;
 mod scale;
 mod serve;
 mod turns;
@@ -31,6 +32,9 @@ usage: cargo xtask study WHICH
   aa [PAIRS]          compare identical things PAIRS times (100): how often is a difference reported?
   power [TRIES] [PAIRS]  plant +5 % on p50 and +20 % on p99 TRIES times (50), each of PAIRS pairs of
                       trials (10): how often are they found?
+  paired [TRIES] [TRIALS]  +5 % planted on the p50 of a stack that sleeps, one that spins and one with a thread, TRIES times (10), each of
+                      TRIALS trials (10), in slices and in whole trials in turns: how often is it found, and which ratio? And how
+                      often are slices of the same called different?
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
   clocks TRIALS guest  an emulated guest, whose counter differs from this machine's by an unknown
                       constant: do the bounds of all trials of a boot agree on the constant? Needs root, QEMU and a kernel
@@ -94,6 +98,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     match arguments.first().map(String::as_str) {
         Some("aa") => judgement::aa(number(1, 100)?),
         Some("power") => judgement::power(number(1, 50)?, number(2, 10)?),
+        Some("paired") => paired::study(number(1, 10)?, number(2, 10)?),
         Some("clocks") => match arguments.get(2).map(String::as_str) {
             None => clocks::study(number(1, 100)?),
             Some("guest") => clocks::of_guest(number(1, 100)?),

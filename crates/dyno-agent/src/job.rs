@@ -15,7 +15,7 @@ use dyno_model::chain::Gateway;
 use dyno_model::plan::Extent;
 use dyno_model::protocol::{self, Assignment, Leg, SourceCounts};
 use dyno_model::sizes::Sizes;
-use dyno_model::{Access, Experiment, Nanos, OptionValue, Participant, Role, Wait};
+use dyno_model::{Access, Experiment, Nanos, OptionValue, Participant, Role, Turns, Wait};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, mpsc};
@@ -89,10 +89,33 @@ impl Job {
         }
     }
 
-    /// When the window begins and ends that several flows have in common; `None`: it begins with the first message.
+    /// Whose turn it is at which time, where two sides take turns; valid once the start of the warm-up is known.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        let slices = self.experiment.slices?;
+        let is_base = self.experiment.base.is_none();
+        Some(slices.turns(self.shared.start(), self.assignment.seed, is_base))
+    }
+
+    /// Sleeps until the side's next slice begins, where it is the other side's turn: who polls must not do so then.
+    #[cold]
+    pub(crate) fn park(&self) {
+        let (Some(turns), Phase::Run) = (self.turns(), self.shared.phase()) else {
+            return;
+        };
+        let now = self.shared.clock.now();
+        let rest = turns.waking(now).begin.saturating_sub(now);
+        if rest > Nanos::ZERO {
+            std::thread::sleep(rest.into());
+        }
+    }
+
+    /// When the window begins and ends that several flows or two sides have in common; `None`: it begins with the first
+    /// message.
     #[inline]
     pub(crate) fn common_window(&self) -> Option<(Nanos, Nanos)> {
-        self.experiment.flow.as_ref()?;
+        if !self.experiment.has_common_window() {
+            return None;
+        }
         let begun = self.shared.window_at();
         match self.experiment.window {
             Extent::Duration(time) => Some((begun, begun.saturating_add(time))),

@@ -8,6 +8,7 @@ mod initiator;
 mod intake;
 mod link;
 mod loopback;
+mod order;
 mod outage;
 mod passages;
 mod places;

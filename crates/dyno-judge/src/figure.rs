@@ -4,7 +4,7 @@ use crate::number::{Unit, latency};
 use dyno_model::record::Outcome;
 use dyno_model::{Distribution, ExperimentId, Metric, TrialFigure, TrialRecord, record::Run};
 use dyno_report::Basis;
-use dyno_stats::{Bootstrap, TrialSamples, needed, trial_quantiles};
+use dyno_stats::{Bootstrap, TrialSamples, needed, slice_quantiles, trial_quantiles};
 
 /// What is said of each trial in one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -221,6 +221,17 @@ impl<'a> Trials<'a> {
                 Err("it is a count of trials, of which none has a figure".into())
             }
         }
+    }
+
+    /// Quantile `q` of both sides of the trial of that number, in which this base and the `new` side took turns: base, new.
+    pub(crate) fn in_slices(&self, new: &Trials<'_>, number: u32, q: f64) -> Option<(f64, f64)> {
+        let (new, base) = slice_quantiles(new.of_number(number)?, self.of_number(number)?, q)?;
+        Some((base, new))
+    }
+
+    fn of_number(&self, number: u32) -> Option<&TrialSamples> {
+        let place = self.records.iter().position(|t| t.id.number == number)?;
+        self.samples.get(place)?.as_ref().ok()
     }
 
     fn each(&self, figure: TrialFigure) -> Vec<(u32, f64)> {

@@ -418,6 +418,13 @@ factors! {
             })),
         ],
     }
+    "slices" {
+        place: 21,
+        lead: "slices of ",
+        text: |e| e.slices.map_or(String::new(), |s| s.length.to_string()),
+        between_runs: BetweenRuns::Named,
+        columns: &[("slices_ns", Of::Count(|e| Some(e.slices?.length.0)))],
+    }
     "machine" {
         place: 1,
         lead: "machine ",

@@ -37,6 +37,7 @@ pub mod record;
 pub mod role;
 pub mod search;
 pub mod sizes;
+pub mod slices;
 pub mod tables;
 pub mod unit;
 pub mod workload;
@@ -60,5 +61,6 @@ pub use plan::{
 pub use record::{Counts, Distribution, Outcome, RunManifest, TrialRecord};
 pub use role::Role;
 pub use search::{Ladder, Raised, Search};
+pub use slices::{Slices, Turns};
 pub use unit::{Nanos, PayloadSize, RateHz, UnitError};
 pub use workload::{Loop, Workload, WorkloadInfo, WorkloadKind};

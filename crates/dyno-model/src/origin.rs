@@ -7,6 +7,7 @@ pub use text::Text;
 
 use crate::plan::{Against, Precision};
 use crate::search::Search;
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,6 +37,9 @@ pub struct Request {
     /// `--against BASE`: what each experiment is compared with.
     #[serde(default)]
     pub against: Option<Against>,
+    /// `--slices`: both sides take turns within a trial, in slices of this length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Nanos>,
     /// `--ground`: the ground is probed as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ground: bool,

@@ -22,7 +22,7 @@ pub fn nominal_trial(plan: &Plan, experiment: &Experiment) -> Nanos {
     let stack = plan.stacks.get(&experiment.stack);
     let daemons = stack.map_or(0, |s| s.daemons.len() as u64);
     let participants = plan.graph(experiment).participants.len() as u64;
-    [
+    let time = [
         Nanos(PER_PARTICIPANT.0 * participants),
         Nanos(PER_DAEMON.0 * daemons),
         extent(experiment, experiment.warmup),
@@ -30,7 +30,12 @@ pub fn nominal_trial(plan: &Plan, experiment: &Experiment) -> Nanos {
         Nanos(plan.longest_phase(experiment).0 / 2),
     ]
     .into_iter()
-    .fold(FIXED, Nanos::saturating_add)
+    .fold(FIXED, Nanos::saturating_add);
+    match experiment.slices {
+        // The two that take turns run at the same time.
+        Some(_) => Nanos(time.0 / 2),
+        None => time,
+    }
 }
 
 /// About how long all planned trials of this experiment of a plan take.

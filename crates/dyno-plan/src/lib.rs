@@ -63,6 +63,7 @@ mod sets;
 mod settings;
 mod shard;
 mod sizes;
+mod slices;
 mod spec;
 mod stack;
 mod suite;

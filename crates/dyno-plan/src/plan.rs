@@ -23,6 +23,7 @@ use crate::remote;
 use crate::search;
 use crate::select;
 use crate::settings::{Form, Settings};
+use crate::slices;
 use crate::spec::{ExperimentSpec, StackChoice};
 use crate::suite::{self, Suite};
 use crate::testbed;
@@ -305,6 +306,7 @@ impl<'a> Asked<'a> {
             warnings.extend(against::link(&mut experiments, against));
             refuse::no_base(&experiments, against)?;
         }
+        slices::arrange(&mut experiments, &used, &testbed, request)?;
         Ok(Plan {
             suite: request.suite.clone(),
             title: read.suite.title,

@@ -27,6 +27,7 @@ mod noise;
 mod order;
 mod outage;
 mod own;
+mod pair;
 mod parts;
 mod payload;
 mod prepare;
@@ -58,7 +59,7 @@ use dyno_model::event::RunEvent;
 use dyno_model::protocol::ClockSpec;
 use dyno_model::record::{FailureKind, Outcome};
 use dyno_model::{BareMachine, Plan, TrialId, TrialRecord};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -138,19 +139,20 @@ pub fn run_guided<E>(
     store: &mut dyn FnMut(&TrialRecord) -> Result<(), E>,
     on_event: &mut dyn FnMut(&RunEvent),
 ) -> Result<Ending, RunError<E>> {
-    let stored: HashSet<TrialId> = options.stored.iter().map(|t| t.id).collect();
-    for record in &options.stored {
-        schedule.note(record);
-    }
+    let whole = pair::whole(plan, &options.stored);
+    let stored: HashSet<TrialId> = whole.iter().map(|t| t.id).collect();
+    whole.iter().for_each(|record| schedule.note(record));
+    // What was measured in slices together with another trial, until its turn to be stored comes.
+    let mut measured: HashMap<TrialId, Vec<TrialRecord>> = HashMap::new();
     let mut known = schedule.known();
     on_event(&RunEvent::Started {
         trials: known,
-        stored: options.stored.len(),
+        stored: stored.len(),
     });
     let base_agent = AgentCommand::of_base(plan, &options.agent);
     let began = Instant::now();
     let mut position = 0u32;
-    let mut place = session::Place::create()?;
+    let place = session::Place::create()?;
     let runner = place.path().to_owned();
     let agents = vec![&options.agent, &base_agent];
     let mut supplies = hosts::Supplies::new(plan, agents, &runner, &options.interrupt);
@@ -197,21 +199,31 @@ pub fn run_guided<E>(
             true => &base_agent,
             false => &options.agent,
         };
-        let seed = order::trial_seed(plan.seed, id);
-        let mut records = trial::run(trial::Context {
+        let context = trial::Context {
             plan,
             experiment,
             flows: &flows,
             id,
             position,
-            seed,
+            seed: order::trial_seed(plan.seed, id),
             clock,
             options,
             agent,
             hosts: &hosts,
             session: &mut session,
             clocks: &mut clocks,
-        });
+            meeting: None,
+        };
+        let mut records = match (measured.remove(&id), pair::partner(plan, id)) {
+            (Some(records), _) => records,
+            (None, None) => trial::run(context),
+            (None, Some(other)) => {
+                let mut beside = place.session(position as usize + 1)?;
+                let (own, others) = pair::run(context, other, &base_agent, &mut beside);
+                measured.insert(other, others);
+                own
+            }
+        };
         if let (true, Some(stages)) = (experiment.reboot, hosts.boot()) {
             let completed = records
                 .iter_mut()

@@ -154,7 +154,7 @@ impl<'p> Schedule<'p> {
                 continue;
             }
             let reached = match e.base {
-                Some(base) => compared(state, &self.state[&base], precision.quantile),
+                Some(base) => compared(e, state, &self.state[&base], precision.quantile),
                 None => alone(state, precision.quantile),
             }
             .is_some_and(|within| within <= precision.within);
@@ -260,16 +260,19 @@ fn alone(state: &State, q: f64) -> Option<f64> {
     found.interval().map(dyno_stats::within)
 }
 
-fn compared(new: &State, base: &State, q: f64) -> Option<f64> {
+fn compared(experiment: &Experiment, new: &State, base: &State, q: f64) -> Option<f64> {
     let of = |samples: &TrialSamples| {
         let one = std::slice::from_ref(samples);
         let own = dyno_stats::trial_quantiles(one, q).into_iter().next()?;
         Some(own.finite().unwrap_or(f64::INFINITY))
     };
-    let pairs = new
-        .samples
-        .iter()
-        .filter_map(|(number, n)| Some((of(n)?, of(base.samples.get(number)?)?)));
+    let pairs = new.samples.iter().filter_map(|(number, n)| {
+        let b = base.samples.get(number)?;
+        match experiment.slices {
+            Some(_) => dyno_stats::slice_quantiles(n, b, q),
+            None => Some((of(n)?, of(b)?)),
+        }
+    });
     let (news, bases): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let ratio = dyno_stats::ratio(
         &news,

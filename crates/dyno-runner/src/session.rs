@@ -14,6 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Names that the runner shares with adapters by convention, without linking them.
 mod dyno_adapter_names {
@@ -282,7 +283,8 @@ pub(crate) struct Place {
     base: OwnDir,
     path: PathBuf,
     owner: Process,
-    port: u16,
+    /// The next one to hand out; both sides of a trial may ask at the same time.
+    port: AtomicU16,
 }
 
 impl Place {
@@ -317,7 +319,7 @@ impl Place {
             base,
             path,
             owner,
-            port,
+            port: AtomicU16::new(port),
         })
     }
 
@@ -358,7 +360,7 @@ impl Place {
     }
 
     /// A fresh scratch directory for the trial at that position of the run.
-    pub(crate) fn session(&mut self, position: usize) -> Result<Session<'_>, SessionError> {
+    pub(crate) fn session(&self, position: usize) -> Result<Session<'_>, SessionError> {
         let name = format!("dyno-{}-{position}", self.owner);
         let scratch = self.open(&name)?;
         // There from the start: whoever looks for what an adapter has created knows it.
@@ -392,7 +394,7 @@ const LAST_PORT: u16 = 31_999;
 pub(crate) struct Session<'a> {
     pub(crate) name: String,
     pub(crate) scratch: PathBuf,
-    place: &'a mut Place,
+    place: &'a Place,
 }
 
 impl Session<'_> {
@@ -427,12 +429,13 @@ impl Session<'_> {
     /// and TCP. A host with a network of its own has nothing in it but the trial.
     pub(crate) fn free_port(&mut self, check: bool) -> Option<u16> {
         for _ in FIRST_PORT..=LAST_PORT {
-            let port = self.place.port;
-            self.place.port = if port >= LAST_PORT {
-                FIRST_PORT
-            } else {
-                port + 1
+            let next = |port| match port >= LAST_PORT {
+                true => Some(FIRST_PORT),
+                false => Some(port + 1),
             };
+            let counter = &self.place.port;
+            let (Ok(port) | Err(port)) =
+                counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
             let address = (std::net::Ipv4Addr::UNSPECIFIED, port);
             if !check
                 || std::net::UdpSocket::bind(address).is_ok()

@@ -45,7 +45,15 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
     let stack = context.plan.stacks.get(&experiment.stack);
     let sends_later = stack.is_some_and(|s| s.sends_later);
     if context.hosts.is_local_machine() {
-        record.noise = noise::before(flows, &graph, context.clock, &mut record.warnings);
+        let look = || {
+            let mut warnings = Vec::new();
+            let noise = noise::before(flows, &graph, context.clock, &mut warnings);
+            (noise, warnings)
+        };
+        (record.noise, record.warnings) = match context.meeting {
+            Some(meeting) => meeting.before(look),
+            None => look(),
+        };
     }
     let (sender, inbox) = mpsc::channel();
     let mut trial = Trial {
@@ -69,6 +77,9 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
             .lead_through_faults(sender, &mut record)
             .map(|observed| Found::Outage(Box::new(observed))),
     };
+    if let Some(meeting) = trial.context.meeting {
+        meeting.leave();
+    }
     // A trial that failed has not come to it.
     trial.close_networks(&mut record);
     let disturbances = dyno_measure::disturbances(&record.noise, bare);
@@ -359,7 +370,8 @@ impl<'a> Trial<'a, '_> {
             return;
         };
         meters.note();
-        self.metered = meters.late().is_none();
+        // What the host does is of both sides, and what a side costs includes its guards.
+        self.metered = meters.late().is_none() && self.context.meeting.is_none();
         let late = meters.late().map(|late| Warning::RunnerReadLate { late });
         record.warnings.extend(late.map(Cause::Known));
         record.cost.processes = meters.costs(&self.daemons, last);
@@ -436,8 +448,7 @@ impl<'a> Trial<'a, '_> {
                 Extent::Duration(time) if time > Nanos::ZERO => None,
                 _ => Some(self.meters().begin()),
             };
-            let start = self.context.clock.now().saturating_add(self.notice());
-            let start = start.saturating_add(wait);
+            let start = self.agree_on_start()?.saturating_add(wait);
             self.tell(&Command::Start { at: start });
             if let Extent::Duration(warmup) = experiment.warmup {
                 record.warmup = warmup;

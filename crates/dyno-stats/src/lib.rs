@@ -16,6 +16,7 @@
 //!   estimate is, for whoever decides to go on.
 //! - [`Mean`]: a figure that each trial has one of and that may be below zero.
 //! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
+//! - [`slice_quantiles`]: two sides that took turns within a trial.
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
 //! - [`Usual`], [`Expectation`], [`chance_of_hits`]: whether one more night is as the nights before it.
 //! - [`drift()`], [`modes()`], [`separation()`]: what moves or jumps inside the windows, and what goes
@@ -59,6 +60,7 @@ mod rank;
 mod running;
 mod samples;
 mod separation;
+mod slices;
 mod small;
 mod stability;
 mod value;
@@ -86,5 +88,6 @@ pub use quantile::{
 pub use running::Running;
 pub use samples::{Extent, SampleError, TrialSamples, extent, histograms, whole_histogram};
 pub use separation::{Separation, separation};
+pub use slices::slice_quantiles;
 pub use stability::{Instability, Stability, TOLERANCE, stability};
 pub use value::{Estimate, Latency};

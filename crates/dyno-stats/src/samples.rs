@@ -310,7 +310,20 @@ pub(crate) struct Sorted {
 
 impl Sorted {
     pub(crate) fn of(blocks: &[Block]) -> Self {
-        let mut cells: Vec<Cell> = blocks.iter().flat_map(|b| b.cells.iter()).collect();
+        Sorted::scaled(blocks, &[])
+    }
+
+    /// With the values of each block multiplied by its scale; of one without by 1.
+    pub(crate) fn scaled(blocks: &[Block], scales: &[f64]) -> Self {
+        let scales = scales.iter().copied().chain(std::iter::repeat(1.0));
+        let scaled = |(block, scale): (&'_ Block, f64)| {
+            let scaled = |cell: Cell| Cell {
+                value: cell.value * scale,
+                ..cell
+            };
+            block.cells.iter().map(scaled).collect::<Vec<_>>()
+        };
+        let mut cells: Vec<Cell> = blocks.iter().zip(scales).flat_map(scaled).collect();
         // A block's cells ascend already, which a stable sort makes use of.
         if blocks.len() > 1 {
             cells.sort_by(|a, b| a.value.total_cmp(&b.value));

@@ -183,6 +183,9 @@ fresh trials until its limits are decided, and further trials confirm the highes
   --against tcp              the base is the same experiment on another stack
   --against ./old/dyno       the same experiment with the agents of another build
   --against same             the same experiment twice: shows the differences that arise by chance
+On a noisy host add --slices: both sides are open in one trial and take turns every few milliseconds, so that slow changes of the host \
+meet both alike. It serves ping-pong and call on one machine:
+  dyno run quick --experiment round-trip --stack uds-stream --against tcp --set wait=block --slices
 
 --like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
@@ -230,7 +233,7 @@ pub(crate) struct RunArgs {
     pub(crate) max_time: Option<Nanos>,
     /// Find the highest value of this factor (rate, payload or clients) that keeps the limits of --until with confidence.
     #[arg(long, value_name = "FACTOR", value_parser = raised, requires = "until", conflicts_with_all = [
-        "precision", "against", "ground", "legs", "shard",
+        "precision", "against", "slices", "ground", "legs", "shard",
     ])]
     pub(crate) search: Option<Raised>,
     /// With --search: the limits that a value must keep, as `dyno check` reads them.
@@ -251,6 +254,9 @@ pub(crate) struct RunArgs {
     /// `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
+    /// With --against: keep both sides open in one trial, where they take turns in slices of this time [default: 10 ms].
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10 ms")]
+    pub(crate) slices: Option<Nanos>,
     /// Repeat trials that the host disturbed, at most N times per experiment [default: 5].
     #[arg(long, value_name = "N")]
     pub(crate) repeats: Option<u32>,
@@ -278,7 +284,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`); with --more, go on with a finished one.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "budget", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "search", "until", "against", "ground", "legs", "alone", "repeats",
+        "max_trials", "max_time", "search", "until", "against", "slices", "ground", "legs", "alone", "repeats",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: also measure failed trials again, not only interrupted and missing ones.

@@ -32,12 +32,12 @@ impl Tally {
 }
 
 /// Whether a verdict says that there is a difference.
-fn is_difference(verdict: &str) -> bool {
+pub(super) fn is_difference(verdict: &str) -> bool {
     !matches!(verdict, "same" | "undecided" | "left out" | "-")
 }
 
 /// Every row of a comparison: stack, figure, verdict.
-fn rows(comparison: &Value) -> Vec<(String, String, String)> {
+pub(super) fn rows(comparison: &Value) -> Vec<(String, String, String)> {
     let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
     let of_cell = |cell: &Value| -> Vec<_> {
         let row = |r: &Value| {

@@ -6,13 +6,14 @@ use super::intake::Intake;
 use super::link::{PROBE_PERIOD, probe_len};
 use super::passages::Log;
 use super::places::Places;
+use super::pongs::SPINS_PER_LOOK;
 use crate::event::{Failure, Played};
 use crate::job::{Job, Nodes};
 use crate::shared::{Call, Phase, ThreadState};
 use dyno_adapter::{Carries, ChannelSpec, Error, Receiver, Sender};
 use dyno_measure::stamp::{self, Header, Kind, Tag};
-use dyno_model::Nanos;
 use dyno_model::record::FlowCounts;
+use dyno_model::{Nanos, Wait};
 use std::time::Duration;
 
 pub(super) fn play(job: &Job, thread: &ThreadState, nodes: &mut Nodes) -> Result<Played, Failure> {
@@ -82,6 +83,8 @@ pub(super) fn answer(
     let shared = &job.shared;
     let goes_on = !job.experiment().faults.is_empty();
     let sleeps = job.experiment().echo_poll;
+    let parks = job.wait == Wait::Spin && job.experiment().slices.is_some();
+    let mut empty = 0u32;
     while shared.phase() < Phase::Drain {
         let mut answered = false;
         for End {
@@ -115,6 +118,13 @@ pub(super) fn answer(
         }
         if let Some(poll) = sleeps.filter(|_| answered) {
             std::thread::sleep(poll.into());
+        }
+        if parks {
+            empty = (empty + 1) * u32::from(!answered);
+            if empty == SPINS_PER_LOOK {
+                empty = 0;
+                job.park();
+            }
         }
     }
     shared.have_drained(ends.len());

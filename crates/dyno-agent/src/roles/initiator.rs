@@ -2,6 +2,7 @@
 //! caller of a `call` is an initiator too: its pings are requests, its pongs responses.
 
 use super::link::send_probe;
+use super::order::Order;
 use super::passages::Log;
 use super::places::Places;
 use super::pongs::{PongCheck, Pongs};
@@ -159,14 +160,16 @@ impl Initiator<'_> {
 
         // What is decided before a ping is decided by the time of the pong before it; the stamp follows.
         let mut at = pacer.wait_until(shared.start(), &go_on);
-        while let Some(now) = at {
+        let mut order = Order::new(self.job);
+        while let Some(now) = order.when(at, &mut pacer, &go_on) {
             let used = now.saturating_sub(shared.start());
             let warms = warmup.admits(now) & (used < warms_until);
-            let begins = !measured & !warms;
+            let counts = order.counts(now);
+            let begins = !measured & !warms & counts;
             measured |= begins;
             // The compiler must not make a way of its own for each stage: that of the window would be new to the
             // caches, and no processor would foresee its branches.
-            let index = black_box(usize::from(measured));
+            let index = black_box(usize::from(measured & counts));
             let stage = &mut stages[index];
             if let Some((begun, _)) = self.job.common_window().filter(|_| begins) {
                 stage.progress.begin(begun);
@@ -188,6 +191,7 @@ impl Initiator<'_> {
                 gap => pacer.wait_until(sent.saturating_add(gap), &go_on),
             };
         }
+        order.end(&mut pacer, &go_on);
         self.counts.last = clock.now();
         self.counts.pacing = pacer.waited();
         Ok(())

@@ -29,7 +29,7 @@ pub(super) enum Pongs {
 const PROBE_OVERDUE: Duration = Duration::from_millis(20);
 
 /// How often a spinning wait looks at the clock: each so many empty takes.
-const SPINS_PER_LOOK: u32 = 256;
+pub(super) const SPINS_PER_LOOK: u32 = 256;
 
 impl Pongs {
     pub(super) fn new(
@@ -186,6 +186,9 @@ fn take_pong(
         }
         if job.shared.clock.now() > deadline || job.shared.phase() >= Phase::Drain {
             return Ok(None);
+        }
+        if spins {
+            job.park();
         }
     }
 }

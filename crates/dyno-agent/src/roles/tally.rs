@@ -63,7 +63,7 @@ impl<const N: usize> Tally<N> {
             raw: raw_log(experiment),
             shared: job.shared.clone(),
             workload: experiment.workload,
-            is_common: experiment.flow.is_some(),
+            is_common: experiment.has_common_window(),
             before: experiment.counted_warmup().unwrap_or(0),
             lasts: experiment.known_window(),
             newest: None,
@@ -256,9 +256,16 @@ fn flow(job: &Job, channel: u16) -> FlowCounts {
 
 /// A recorder whose blocks cut the experiment's window evenly.
 pub(super) fn recorder(experiment: &Experiment) -> Recorder {
-    match experiment.window {
-        Extent::Duration(d) => Recorder::by_time(BLOCKS, Nanos((d.0 / BLOCKS as u64).max(1))),
-        Extent::Messages(n) => Recorder::by_count(BLOCKS, n.div_ceil(BLOCKS as u64).max(1)),
+    match (experiment.window, experiment.slices) {
+        // A block for each pair of slices, of which the plan has no more than a number.
+        (Extent::Duration(d), Some(slices)) => {
+            let pairs = d.0.div_ceil(slices.pair().0.max(1));
+            Recorder::by_time(pairs as usize, slices.pair())
+        }
+        (Extent::Duration(d), None) => {
+            Recorder::by_time(BLOCKS, Nanos((d.0 / BLOCKS as u64).max(1)))
+        }
+        (Extent::Messages(n), _) => Recorder::by_count(BLOCKS, n.div_ceil(BLOCKS as u64).max(1)),
     }
 }
 

@@ -50,8 +50,8 @@ impl<'a> Warmup<'a> {
         Warmup {
             shared,
             counted,
-            // Flows that run at the same time have one window, which waits for none of them.
-            more: match is_closed && experiment.flow.is_none() {
+            // What others share as well waits for nobody.
+            more: match is_closed && !experiment.has_common_window() {
                 true => MORE,
                 false => 0,
             },

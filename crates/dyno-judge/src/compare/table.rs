@@ -37,6 +37,24 @@ struct Case<'a> {
     how: &'a CompareOptions,
 }
 
+/// What of two sides belongs together.
+#[derive(Clone, Copy, PartialEq)]
+enum Pairs {
+    None,
+    OfTrials,
+    /// Both sides took turns within each trial.
+    OfSlices,
+}
+
+impl Pairs {
+    const fn pairing(self) -> Pairing {
+        match self {
+            Pairs::None => Pairing::Independent,
+            Pairs::OfTrials | Pairs::OfSlices => Pairing::Paired,
+        }
+    }
+}
+
 /// The trials of one side of a cell.
 struct Side<'a> {
     trials: Trials<'a>,
@@ -155,8 +173,13 @@ impl<'a> Case<'a> {
     }
 
     fn values(&self, a: &Side<'_>, b: &Side<'_>) -> Vec<Values> {
-        let usual = self.x.headline()[0];
-        values(a, b, usual, self.pairing, self.how)
+        let sliced = self.x.slices.is_some() && self.y.slices.is_some();
+        let pairs = match self.pairing {
+            Pairing::Paired if sliced => Pairs::OfSlices,
+            Pairing::Paired => Pairs::OfTrials,
+            Pairing::Independent => Pairs::None,
+        };
+        values(a, b, self.x.headline()[0], pairs, self.how)
     }
 
     fn has_faults(&self) -> bool {
@@ -349,7 +372,7 @@ fn values<'a>(
     base: &'a Side<'a>,
     new: &'a Side<'a>,
     usual: Metric,
-    pairing: Pairing,
+    pairs: Pairs,
     how: &CompareOptions,
 ) -> Vec<Values> {
     let (a, b) = (&base.trials, &new.trials);
@@ -382,14 +405,15 @@ fn values<'a>(
     if !headline.is_some_and(is_rateless) {
         figures.push((Figure::Delivered, a, b));
     }
-    figures.push((Figure::CpuPerMessage, a, b));
+    // Trials in slices have no costs.
+    figures.extend((pairs != Pairs::OfSlices).then_some((Figure::CpuPerMessage, a, b)));
     let is_start = usual.is_one_per_trial() && !usual.info().of_faults;
     let has_messages = !is_start && usual != Metric::Probe;
     figures.extend(has_messages.then_some((Figure::Lost, a, b)));
     let figures = figures.into_iter().map(|(figure, a, b)| {
-        let sides = sides(a, b, figure, pairing).and_then(|(new, base)| {
+        let sides = sides(a, b, figure, pairs).and_then(|(new, base)| {
             if figure.has_ratio() {
-                ratio_of(figure, &new, &base, pairing, how.confidence)?;
+                ratio_of(figure, &new, &base, pairs.pairing(), how.confidence)?;
             }
             Ok((new, base))
         });
@@ -428,26 +452,30 @@ fn sides(
     a: &Trials<'_>,
     b: &Trials<'_>,
     figure: Figure,
-    pairing: Pairing,
+    pairs: Pairs,
 ) -> Result<(Vec<f64>, Vec<f64>), String> {
     undisturbed(a, b)?;
     let base = a.values(figure).map_err(|e| format!("base: {e}"))?;
     let new = b.values(figure).map_err(|e| format!("new: {e}"))?;
-    let (base, new): (Vec<f64>, Vec<f64>) = match pairing {
-        Pairing::Paired => base
+    let pair = |number: u32, whole: (f64, f64)| match (figure, pairs) {
+        (Figure::Quantile { q, .. }, Pairs::OfSlices) => a.in_slices(b, number, q).unwrap_or(whole),
+        _ => whole,
+    };
+    let (base, new): (Vec<f64>, Vec<f64>) = match pairs {
+        Pairs::OfTrials | Pairs::OfSlices => base
             .iter()
             .filter_map(|(number, x)| {
                 let (_, y) = new.iter().find(|(other, _)| other == number)?;
-                Some((*x, *y))
+                Some(pair(*number, (*x, *y)))
             })
             .unzip(),
-        Pairing::Independent => (
+        Pairs::None => (
             base.into_iter().map(|(_, v)| v).collect(),
             new.into_iter().map(|(_, v)| v).collect(),
         ),
     };
     if base.len().min(new.len()) < 2 {
-        return Err(match pairing {
+        return Err(match pairs.pairing() {
             Pairing::Paired => format!(
                 "two pairs of trials in which both sides count are needed, there {} {}",
                 if base.len() == 1 { "is" } else { "are" },

@@ -64,6 +64,13 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     for (x, y) in &pairs {
         found.parameters(x, y);
     }
+    let slices = pairs.iter().find_map(|(_, new)| new.slices);
+    notes.extend(slices.map(|slices| {
+        let length = slices.length;
+        format!(
+            "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices"
+        )
+    }));
     let table = Table::new(run, run, &pairs, Pairing::Paired, how);
     left_out.extend(table.failed);
     let side = |name: String| Side {

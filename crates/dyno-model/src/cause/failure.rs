@@ -31,6 +31,12 @@ pub enum FailureCause {
     /// Channels need ports, and all are taken.
     #[error("no free port between 20000 and 31999; end what listens there")]
     NoPort,
+    /// The other side of a trial in slices failed.
+    #[error("the other side of the trial failed: {error}")]
+    OtherSide {
+        /// Why.
+        error: String,
+    },
     /// A host, or what joins hosts, could not be made ready or asked.
     #[error("{error}")]
     Host {

@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use crate::flow::Flow;
 use crate::metric::Metric;
 use crate::sizes::Sizes;
+use crate::slices::Slices;
 use crate::unit::{Nanos, PayloadSize};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,9 @@ pub struct Experiment {
     /// of both belong together. See [`Plan::against`](crate::Plan::against).
     #[serde(default)]
     pub base: Option<ExperimentId>,
+    /// It takes turns with its base, or with what it is the base of, within one trial; `None`: its trials are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Slices>,
     /// Of a chain measured with `--legs`: the experiments of its legs alone, in their order. Trials of the same number
     /// belong together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -214,6 +218,7 @@ impl Experiment {
             floor: None,
             added: false,
             base: None,
+            slices: None,
             legs: Vec::new(),
             paired: false,
             counted: false,
@@ -297,6 +302,12 @@ impl Experiment {
     /// The experiment whose trials are also its own: itself, unless it runs together with others and is not their first.
     pub fn lead(&self) -> ExperimentId {
         self.flow.as_ref().map_or(self.id, |flow| flow.group)
+    }
+
+    /// Whether its window begins and ends at given instants, which others of the same trial share, and not with its first
+    /// message.
+    pub const fn has_common_window(&self) -> bool {
+        self.flow.is_some() || self.slices.is_some()
     }
 
     /// Whether both ask for the same flow, or neither is one.

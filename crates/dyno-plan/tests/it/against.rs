@@ -1,7 +1,7 @@
 //! What `--against` adds to a plan, and how long a warm-up may be.
 
 use crate::common::{plan_text, plan_with, suite};
-use dyno_model::{Against, Nanos, Plan};
+use dyno_model::{Against, Extent, Nanos, Plan, Slices};
 
 const PING_PONG: &str = "workload = \"ping-pong\"\nwait = \"block\"\nstacks = [\"tcp\", \"udp\"]";
 
@@ -85,4 +85,27 @@ fn a_warm_up_settles_within_a_quarter_of_the_deadline() {
     assert_eq!(settle(&[("warmup_messages", "100")]), None);
     assert_eq!(settle(&[("warmup", "1 s")]), None);
     assert!(plan_text(&suite(PING_PONG)).is_ok());
+}
+
+#[test]
+fn in_slices_both_sides_have_as_much_of_the_window_as_alone() {
+    let text = suite(&format!(
+        "{PING_PONG}\nwindow = \"305 ms\"\nwarmup = \"50 ms\""
+    ));
+    let plan = plan_with(&text, &[], |request| {
+        request.stacks = Some(vec!["tcp".into()]);
+        request.against = Some(Against::Stack { name: "udp".into() });
+        request.slices = Some(Slices::USUAL);
+    })
+    .unwrap();
+    let slices = Slices::of(Slices::USUAL);
+    for e in &plan.experiments {
+        let sliced = e.stack == "tcp" || e.stack == "udp";
+        assert_eq!(e.slices, sliced.then_some(slices), "{}", e.stack);
+        if sliced {
+            assert_eq!(e.window, Extent::Duration(Nanos::from_millis(620)));
+            assert_eq!(e.warmup, Extent::Duration(Nanos::from_millis(100)));
+            assert_eq!(e.settle, None);
+        }
+    }
 }

@@ -143,6 +143,7 @@ pacer: How senders wait until a message is due. Absent where they spin.
 on_host: The number of the testbed's host on which the participants are that share one, counted from 1. Absent where it is the first.
 start: What participants are started as, where their start is measured. Absent elsewhere.
 reboot: Whether the testbed's virtual machines are booted before each trial. Absent where they are not.
+slices_ns: How long each slice is where both sides of a comparison take turns within a trial. Absent where trials are whole.
 fault: What was broken within each trial, in order of time, such as `receiver without a link for 1.00 s`; `outage` has it as values. Absent where nothing was.
 ";
 

@@ -6,6 +6,7 @@ use crate::clocks::{HostClocks, TrialClocks};
 use crate::daemon::Daemon;
 use crate::hosts::{Host, Hosts};
 use crate::meters::Meters;
+use crate::pair::{Meeting, Met};
 use crate::session::Session;
 use dyno_measure::{Clock, NetworkReading};
 use dyno_model::cause::{Cause, FailureCause};
@@ -33,6 +34,8 @@ pub(crate) struct Context<'a, 'p> {
     pub(crate) hosts: &'a Hosts,
     pub(crate) session: &'a mut Session<'p>,
     pub(crate) clocks: &'a mut HostClocks,
+    /// Where it meets the other side, with which it takes turns.
+    pub(crate) meeting: Option<&'a Meeting>,
 }
 
 /// Between the command and the instant of go, start or window: enough for it to reach every agent, and for the
@@ -120,6 +123,29 @@ impl Trial<'_, '_> {
         match self.agents.iter().any(Agent::is_remote) {
             true => REMOTE_LEAD,
             false => LEAD,
+        }
+    }
+
+    /// When the warm-up begins, which both sides of a trial in slices agree on.
+    pub(super) fn agree_on_start(&mut self) -> Result<Nanos, Failed> {
+        let (clock, notice) = (self.context.clock, self.notice());
+        let start = || clock.now().saturating_add(notice);
+        let Some(meeting) = self.context.meeting else {
+            return Ok(start());
+        };
+        meeting.come();
+        let deadline = Instant::now() + Duration::from(self.context.experiment.deadline);
+        loop {
+            self.check_interrupt()?;
+            self.check_surroundings()?;
+            let error = match meeting.wait(LOOK, start) {
+                Met::Start(at) => return Ok(at),
+                Met::NotYet if Instant::now() < deadline => continue,
+                Met::NotYet => "it was not ready in time",
+                Met::Left => "it ended before the start",
+            };
+            let error = error.to_owned();
+            return Err(self.failed(FailureKind::Error, FailureCause::OtherSide { error }));
         }
     }
 

@@ -3,6 +3,7 @@
 mod false_alarms;
 mod intervals;
 mod properties;
+mod slices;
 
 mod slow {
     mod coverage;

@@ -28,6 +28,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
         request.experiments = Some(args.experiment.clone());
     }
     request.trials = args.trials.or(request.trials);
+    request.slices = args.slices.or(request.slices);
     request.ground |= args.ground;
     request.legs |= args.legs;
     request.alone |= args.alone;

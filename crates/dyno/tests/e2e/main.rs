@@ -42,6 +42,7 @@ mod s_core;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
+mod slices;
 mod ssh;
 mod storage;
 mod strangers;

@@ -1,0 +1,170 @@
+//! What `--slices` makes of a plan: each experiment and its base take turns within one trial, or why they cannot.
+
+use crate::mistakes::{PlanError, nothing_was_run};
+use dyno_model::plan::{Extent, Reach};
+use dyno_model::{Experiment, Nanos, Request, Role, Slices, Stack, Testbed, WorkloadKind};
+use dyno_toml::{Place, Problem, Problems};
+use std::collections::BTreeMap;
+
+/// More pairs of slices in a window would take more memory for their histograms than caches and small machines have.
+const MOST_PAIRS: u64 = 500;
+
+/// The least pairs of slices in a window: fewer tell little more than the window as a whole.
+const LEAST_PAIRS: u64 = 10;
+
+/// Lets every experiment with a base and the base itself take turns, as far as `--slices` was asked for. The window and
+/// the warm-up get twice as long, so that each side has as much of them as the suite says; and the warm-up is that time,
+/// since nobody waits within slices for a series to settle.
+///
+/// # Errors
+///
+/// Where there are no two sides, or they cannot be open at the same time, or what is measured needs whole trials.
+pub(crate) fn arrange(
+    experiments: &mut [Experiment],
+    stacks: &BTreeMap<String, Stack>,
+    testbed: &Testbed,
+    request: &Request,
+) -> Result<(), PlanError> {
+    let Some(length) = request.slices else {
+        return Ok(());
+    };
+    let place = Place::flag("--slices", &length.to_string());
+    let refuse = |what: String, help: &str| {
+        let mut problems = Problems::default();
+        Problem::at(&place, what)
+            .label("slices cannot serve here")
+            .help(help)
+            .note(&mut problems);
+        problems.check(nothing_was_run)
+    };
+    if request.against.is_none() {
+        return refuse(
+            "two sides take turns in slices, and there is only one".into(),
+            "name the other side with --against, such as --against tcp or --against same",
+        );
+    }
+    if !(Slices::SHORTEST..=Slices::LONGEST).contains(&length) {
+        let (from, to) = (Slices::SHORTEST, Slices::LONGEST);
+        return refuse(
+            format!("a slice is {from} to {to} long, found {length}"),
+            "shorter slices are all guard, and longer ones meet another state of the host than their partners",
+        );
+    }
+    let slices = Slices::of(length);
+    let pairs: Vec<(usize, usize)> = pairs(experiments);
+    for (base, new) in &pairs {
+        let (base, new) = (&experiments[*base], &experiments[*new]);
+        let shared = pairs
+            .iter()
+            .filter(|(other, _)| experiments[*other].id == base.id);
+        let why = match shared.count() {
+            1 => objection(new, base, slices, stacks, testbed),
+            n => Some(format!("{n} stacks have the same base, {}", base.stack)),
+        };
+        if let Some(why) = why {
+            return refuse(
+                format!("{} on {} and {}: {why}", new.name, new.stack, base.stack),
+                "leave --slices out: the trials of both sides are then interleaved as wholes; or name with --experiment and --stack \
+                 what can take turns",
+            );
+        }
+    }
+    for (base, new) in pairs {
+        for e in [base, new] {
+            let e = &mut experiments[e];
+            e.slices = Some(slices);
+            e.settle = None;
+            for extent in [&mut e.warmup, &mut e.window] {
+                if let Extent::Duration(time) = extent {
+                    *time = slices.both(*time);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The places of each base and of what is compared with it.
+fn pairs(experiments: &[Experiment]) -> Vec<(usize, usize)> {
+    let with_base = experiments.iter().enumerate();
+    let pair = |(new, e): (usize, &Experiment)| {
+        let base = experiments.iter().position(|b| Some(b.id) == e.base)?;
+        Some((base, new))
+    };
+    with_base.filter_map(pair).collect()
+}
+
+/// Why these two cannot take turns.
+fn objection(
+    new: &Experiment,
+    base: &Experiment,
+    slices: Slices,
+    stacks: &BTreeMap<String, Stack>,
+    testbed: &Testbed,
+) -> Option<String> {
+    let kind = new.workload.kind();
+    if ![WorkloadKind::PingPong, WorkloadKind::Call].contains(&kind) {
+        return Some(format!(
+            "a {kind} does not stop sending between slices; ping-pong and call do"
+        ));
+    }
+    if new.flow.is_some()
+        || !new.faults.is_empty()
+        || new.start.is_some()
+        || new.reboot
+        || new.counted
+    {
+        return Some("flows, faults, starts and counts of system calls take whole trials".into());
+    }
+    let sides = [base, new].map(|e| (e, stacks.get(&e.stack)));
+    for (e, stack) in sides {
+        let graph = e.graph(stack, testbed);
+        let is_here = |host: usize| {
+            testbed
+                .hosts
+                .get(host)
+                .is_some_and(|h| h.reach == Reach::Local)
+        };
+        if !graph.hosts().into_iter().all(is_here) {
+            return Some("its participants are not all on this machine, and nobody there knows whose turn it is".into());
+        }
+        let roles = [Role::Initiator, Role::Echo];
+        if !graph.participants.iter().all(|p| roles.contains(&p.role)) {
+            return Some(format!("{} has participants that cannot pause", e.stack));
+        }
+    }
+    let exclusive = |stack: &Option<&Stack>| {
+        let daemons = stack.map_or(Vec::new(), |s| s.daemons_of(0).iter().collect());
+        daemons
+            .into_iter()
+            .find(|d| d.exclusive)
+            .map(|d| d.name.clone())
+    };
+    let [of_base, of_new] = sides.map(|(_, stack)| exclusive(&stack));
+    if let (Some(daemon), true) = (&of_base, of_base == of_new) {
+        return Some(format!(
+            "both need {daemon}, of which a machine can have only one"
+        ));
+    }
+    if let Extent::Messages(_) = new.warmup {
+        return Some(
+            "the warm-up is a number of messages, and slices take a time: --set warmup='50 ms'"
+                .into(),
+        );
+    }
+    let pairs = |time: Nanos| time.0.div_ceil(slices.length.0);
+    match new.window {
+        Extent::Messages(_) => Some(
+            "the window is a number of messages, and slices take a time: --set window='1 s'".into(),
+        ),
+        Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
+            Some(format!(
+                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} serve: choose another \
+             --set window='…' or --slices=…",
+                pairs(time),
+                slices.length,
+            ))
+        }
+        Extent::Duration(_) => None,
+    }
+}

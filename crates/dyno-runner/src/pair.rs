@@ -1,0 +1,189 @@
+//! Two trials that are one: both sides of a comparison are open at the same time and take turns within one window.
+//!
+//! Each side is a trial of its own, with agents, daemons, scratch directory and record of its own, which a thread
+//! leads. They meet once, when all ends of both are linked, and agree on the start; the schedule of slices follows from it.
+
+use crate::agent::AgentCommand;
+use crate::clocks::HostClocks;
+use crate::order;
+use crate::session::Session;
+use crate::trial::{self, Context};
+use dyno_model::cause::{Cause, FailureCause, Warning};
+use dyno_model::record::{FailureKind, Outcome};
+use dyno_model::{ExperimentId, HostNoise, Nanos, Plan, TrialId, TrialRecord};
+use std::collections::HashSet;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// What the host does by itself, and what could not be told of it.
+type Before = (HostNoise, Vec<Cause<Warning>>);
+
+/// Where the two sides of a trial meet.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    before: OnceLock<Before>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// When the warm-up begins, once both are there.
+    proposed: Nanos,
+    came: u8,
+    /// A side has come to its end.
+    left: bool,
+}
+
+/// What has become of a wait for the other side.
+pub(crate) enum Met {
+    /// Both begin then.
+    Start(Nanos),
+    /// Not yet.
+    NotYet,
+    /// The other side has ended.
+    Left,
+}
+
+impl Meeting {
+    /// What the machine does by itself before the trial, which the first of both sides looks at while the other one
+    /// waits.
+    pub(crate) fn before(&self, look: impl FnOnce() -> Before) -> Before {
+        self.before.get_or_init(look).clone()
+    }
+
+    /// This side is ready.
+    pub(crate) fn come(&self) {
+        self.state().came += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the other side, for at most `within`. The first to see that both are there says when they begin.
+    pub(crate) fn wait(&self, within: Duration, start: impl FnOnce() -> Nanos) -> Met {
+        let state = self.state();
+        let alone = |s: &mut State| s.came < 2 && !s.left;
+        let waited = self.changed.wait_timeout_while(state, within, alone);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.came == 2 && state.proposed == Nanos::ZERO && !state.left {
+            state.proposed = start();
+        }
+        match (state.proposed, state.left) {
+            (Nanos::ZERO, true) => Met::Left,
+            (Nanos::ZERO, false) => Met::NotYet,
+            (at, _) => Met::Start(at),
+        }
+    }
+
+    /// This side has ended, in order or not: the other one waits no more.
+    pub(crate) fn leave(&self) {
+        self.state().left = true;
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The trial that takes turns with this one.
+pub(crate) fn partner(plan: &Plan, id: TrialId) -> Option<TrialId> {
+    let own = plan.experiment(id.experiment)?;
+    own.slices?;
+    let is_base = |e: &&dyno_model::Experiment| e.base == Some(own.id);
+    let experiment: Option<ExperimentId> = own
+        .base
+        .or_else(|| plan.experiments.iter().find(is_base).map(|e| e.id));
+    Some(TrialId {
+        experiment: experiment?,
+        ..id
+    })
+}
+
+/// The stored trials that need not be run again: of two that took turns both are stored, or neither counts.
+pub(crate) fn whole<'a>(plan: &Plan, stored: &'a [TrialRecord]) -> Vec<&'a TrialRecord> {
+    let ids: HashSet<TrialId> = stored.iter().map(|t| t.id).collect();
+    let is_whole = |t: &&TrialRecord| partner(plan, t.id).is_none_or(|other| ids.contains(&other));
+    stored.iter().filter(is_whole).collect()
+}
+
+/// Runs a trial and, at the same time, the `other` one on a thread of its own, each to its end. `base_agent` plays the
+/// roles of bases, and `session` is of the other one. Where one fails the other has failed as well.
+pub(crate) fn run<'a, 'p>(
+    own: Context<'a, 'p>,
+    other: TrialId,
+    base_agent: &'a AgentCommand,
+    session: &mut Session<'p>,
+) -> (Vec<TrialRecord>, Vec<TrialRecord>) {
+    let (plan, options) = (own.plan, own.options);
+    let Some(experiment) = plan.experiment(other.experiment) else {
+        return (trial::run(own), Vec::new());
+    };
+    let meeting = Meeting::default();
+    // Both have the seed of one, so that their schedules are one.
+    let seed = match own.id.experiment < other.experiment {
+        true => own.seed,
+        false => order::trial_seed(plan.seed, other),
+    };
+    let agent = |id| match plan.is_base(id) {
+        true => base_agent,
+        false => &options.agent,
+    };
+    let other = Context {
+        plan,
+        experiment,
+        flows: &[experiment],
+        id: other,
+        position: own.position + 1,
+        seed,
+        clock: own.clock,
+        options,
+        agent: agent(experiment.id),
+        hosts: own.hosts,
+        session,
+        // Of hosts whose clocks are the run's there is nothing to remember.
+        clocks: &mut HostClocks::new(options.clock, &plan.testbed),
+        meeting: Some(&meeting),
+    };
+    let own = Context {
+        seed,
+        meeting: Some(&meeting),
+        ..own
+    };
+    let (mut own, mut other) = std::thread::scope(|scope| {
+        let side = scope.spawn(|| trial::run(other));
+        let own = trial::run(own);
+        match side.join() {
+            Ok(other) => (own, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    let (of_own, of_other) = (failure(&own), failure(&other));
+    fail(&mut own, of_other);
+    fail(&mut other, of_own);
+    (own, other)
+}
+
+/// Why one of these failed, in words, and whether it was the user who ended it.
+fn failure(records: &[TrialRecord]) -> Option<(FailureKind, String)> {
+    records.iter().find_map(|record| match &record.outcome {
+        Outcome::Failed { kind, cause, .. } => Some((*kind, cause.to_string())),
+        Outcome::Completed => None,
+    })
+}
+
+fn fail(records: &mut [TrialRecord], other: Option<(FailureKind, String)>) {
+    let Some((kind, error)) = other else { return };
+    for record in records {
+        if record.outcome == Outcome::Completed {
+            record.outcome = Outcome::Failed {
+                kind,
+                step: "collect".into(),
+                cause: FailureCause::OtherSide {
+                    error: error.clone(),
+                }
+                .into(),
+                stderr: Vec::new(),
+            };
+        }
+    }
+}
