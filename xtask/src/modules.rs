@@ -9,21 +9,16 @@ use crate::{Outcome, files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What is still wrong: a crate, and its modules that lie in cycles. The numbers only shrink; one that is too large is an
-/// error as well.
-const DEBT: &[(&str, usize)] = &[];
-
 /// A module by its path from the root, such as `["load", "tests"]`.
 type Name = Vec<String>;
 /// The modules of a crate with those that they use.
 type Uses = BTreeMap<Name, BTreeSet<Name>>;
 
-/// Checks every crate of the workspace against [`DEBT`].
+/// Checks every crate of the workspace.
 pub(crate) fn check(metadata: &Metadata) -> Outcome {
     let mut wrong = Vec::new();
     for package in metadata.members() {
         let folder = package.manifest_path.parent().unwrap_or(Path::new(""));
-        let debt = DEBT.iter().find(|(name, _)| *name == package.name);
         let mut texts = BTreeMap::new();
         for root in ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"] {
             let file = folder.join(root);
@@ -31,8 +26,13 @@ pub(crate) fn check(metadata: &Metadata) -> Outcome {
                 collect(&file, &Name::new(), true, &mut texts)?;
             }
         }
-        let within = in_cycles(&uses(&texts));
-        wrong.extend(judge(&package.name, &within, debt.map_or(0, |(_, d)| *d)));
+        let within = in_cycles(&uses(&texts)).join(", ");
+        if !within.is_empty() {
+            let name = &package.name;
+            wrong.push(format!(
+                "modules of {name} use each other: move what they share to a place below them ({within})"
+            ));
+        }
         let mut foreign = Vec::new();
         foreign_files(folder, folder, &mut foreign)?;
         wrong.extend(foreign.iter().map(|file| {
@@ -42,32 +42,11 @@ pub(crate) fn check(metadata: &Metadata) -> Outcome {
             )
         }));
     }
-    for (name, _) in DEBT {
-        if !metadata.members().any(|package| package.name == *name) {
-            wrong.push(format!("{name} is gone: remove its row"));
-        }
-    }
     if wrong.is_empty() {
-        println!("── modules: no cycle beyond the table, and no file of another crate");
+        println!("── modules: no cycle, and no file of another crate");
         return Ok(());
     }
-    Err(format!(
-        "modules are not as DEBT in xtask/src/modules.rs says:\n  {}",
-        wrong.join("\n  ")
-    ))
-}
-
-/// What is wrong with a number of the table, or `None` where it holds.
-fn judge(crate_name: &str, found: &[String], debt: usize) -> Option<String> {
-    let advice = match found.len().cmp(&debt) {
-        std::cmp::Ordering::Equal => return None,
-        std::cmp::Ordering::Less => "write the smaller number into the table",
-        std::cmp::Ordering::Greater => "move what they share to a place below them",
-    };
-    let (number, names) = (found.len(), found.join(", "));
-    Some(format!(
-        "{crate_name} has {number} modules in cycles, the table says {debt}: {advice} ({names})"
-    ))
+    Err(format!("modules are tied:\n  {}", wrong.join("\n  ")))
 }
 
 /// Reads a file and the modules that it declares, but for those of tests.
@@ -350,14 +329,6 @@ mod tests {
             ),
         ]);
         assert_eq!(found, [""; 0]);
-    }
-
-    #[test]
-    fn a_number_that_is_too_large_is_wrong_as_well() {
-        let found = ["a".to_owned(), "b".to_owned()];
-        assert_eq!(judge("x", &found, 2), None);
-        assert!(judge("x", &found, 1).is_some());
-        assert!(judge("x", &found, 3).is_some());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::model::{Cell, Each, EachOf, Formula, Of, Selection, Span, Study, Tabl
 use super::names;
 use super::rows::GENERATORS;
 use super::scope::{AROUND, FUNCTIONS, OVER};
+use crate::published::PrintedTables;
 use dyno_model::factors::in_tables;
 use dyno_toml::{Mistakes, Place, Problem, Problems, Source, suggest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -360,46 +361,16 @@ impl Check<'_> {
         let mut place = at.clone();
         let missing = match (name, arguments) {
             ("printed", [Expr::Text(table), Expr::Text(row), rest @ ..]) => {
-                let cell = match rest {
-                    [Expr::Number(n)] => Some(*n as usize),
-                    [Expr::Text(title)] => published.column(table, title),
-                    _ => Some(0),
-                };
-                let found = published.row(table, row).zip(cell);
-                let found = found.and_then(|(cells, cell)| cells.get(cell));
-                found.is_none().then(|| match rest {
-                    [Expr::Text(title)] => format!(
-                        "the published table {table:?} has no row {row:?} with a column {title:?}"
-                    ),
-                    _ => format!(
-                        "the published table {table:?} has no row {row:?} with a cell {}",
-                        cell.unwrap_or(0)
-                    ),
-                })
+                no_cell(published, table, row, rest)
             }
             ("printed" | "column" | "another_ratio", [Expr::Text(table), ..]) => {
                 let is_empty = published.rows(table).is_empty();
                 is_empty.then(|| format!("there is no published table {table:?}"))
             }
             ("said", [argument]) => {
-                let names = match argument {
-                    Expr::Text(name) => vec![name.clone()],
-                    Expr::Name(path) => self.texts_of(path),
-                    _ => Vec::new(),
-                };
-                let missing = names
-                    .into_iter()
-                    .find(|name| published.said(name).is_none());
-                missing.map(|name| {
-                    // A word of a line has no place of its own.
-                    let quoted = format!("{name:?}");
-                    if let (Expr::Name(_), Some(start)) =
-                        (argument, self.source.inner().find(&quoted))
-                    {
-                        place = start..start + quoted.len();
-                    }
-                    format!("the published sentences have no figure {name:?}")
-                })
+                let (message, its_place) = self.unsaid(argument).unzip();
+                place = its_place.flatten().unwrap_or(place);
+                message
             }
             (
                 "named" | "measured" | "estimate" | "accuracy" | "withheld" | "clear" | "blurred",
@@ -432,6 +403,30 @@ impl Check<'_> {
                 "write tables and rows as the published figures have them, factors and metrics as docs/reference/tables.md".into(),
             );
         }
+    }
+
+    /// The figure of the published sentences that is not there, and its place where it is a word of a line, which has no
+    /// place of its own.
+    fn unsaid(&self, argument: &Expr) -> Option<(String, Option<Span>)> {
+        let names = match argument {
+            Expr::Text(name) => vec![name.clone()],
+            Expr::Name(path) => self.texts_of(path),
+            _ => Vec::new(),
+        };
+        let published = &self.study.published;
+        let name = names
+            .into_iter()
+            .find(|name| published.said(name).is_none())?;
+        let quoted = format!("{name:?}");
+        let start = match argument {
+            Expr::Name(_) => self.source.inner().find(&quoted),
+            _ => None,
+        };
+        let place = start.map(|start| start..start + quoted.len());
+        Some((
+            format!("the published sentences have no figure {name:?}"),
+            place,
+        ))
     }
 
     /// The texts that a name of lines or records stands for.
@@ -544,4 +539,26 @@ fn behind(study: &Study, name: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// That a published table has no such cell, or `None` where it has one.
+fn no_cell(published: &PrintedTables, table: &str, row: &str, cell: &[Expr]) -> Option<String> {
+    let place = match cell {
+        [Expr::Number(n)] => Some(*n as usize),
+        [Expr::Text(title)] => published.column(table, title),
+        _ => Some(0),
+    };
+    let found = published.row(table, row).zip(place);
+    if found.and_then(|(cells, place)| cells.get(place)).is_some() {
+        return None;
+    }
+    Some(match cell {
+        [Expr::Text(title)] => {
+            format!("the published table {table:?} has no row {row:?} with a column {title:?}")
+        }
+        _ => format!(
+            "the published table {table:?} has no row {row:?} with a cell {}",
+            place.unwrap_or(0)
+        ),
+    })
 }

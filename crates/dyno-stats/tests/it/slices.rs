@@ -38,7 +38,7 @@ fn gauss(rng: &mut impl Rng) -> f64 {
 /// Both sides of each trial: the new one is `factor` times as slow; in slices or one whole trial after the other.
 fn trials(factor: f64, in_slices: bool, rng: &mut ChaCha8Rng) -> Vec<[TrialSamples; 2]> {
     let mut host = Host { slow: rng.random() };
-    let mut slice = |host: &mut Host, level: f64, rng: &mut ChaCha8Rng| -> Vec<f64> {
+    let slice = |host: &mut Host, level: f64, rng: &mut ChaCha8Rng| -> Vec<f64> {
         let level = level * host.slice(rng);
         let message = |_| 10_000.0 * level * (0.05 * gauss(rng)).exp();
         (0..MESSAGES).map(message).collect()
