@@ -18,7 +18,7 @@ dyno-measure: dyno-model
 dyno-own:
 dyno-parallel:
 dyno-kit: dyno-model
-dyno-fuzz: dyno-audit dyno-judge dyno-model dyno-page dyno-plan dyno-report dyno-store
+dyno-fuzz: dyno-audit dyno-judge dyno-kit dyno-model dyno-page dyno-plan dyno-report dyno-store
 dyno-plan: dyno-model dyno-toml
 dyno-probe: dyno-measure dyno-model
 dyno-stats: dyno-model dyno-parallel

@@ -6,12 +6,14 @@
 use dyno_audit::{Audit, Options, Statements, import};
 use dyno_judge::{ImportSheet, Limits};
 use dyno_model::adapter::{AdapterDescription, Capabilities};
+use dyno_model::origin::Text;
 use dyno_model::record::Run;
 use dyno_model::{Placement, Wait};
 use dyno_page::{Document, Source};
 use dyno_plan::{Catalog, HostFacts, PlanError, Request, plan};
-use dyno_report::{Format, RenderOptions, SummaryOptions, render, summarise};
+use dyno_report::{Format, RenderOptions, Summary, SummaryOptions, render, summarise};
 use std::fs;
+use std::sync::LazyLock;
 
 /// A run directory: its manifest, and after a NUL one trial, shown in every format.
 pub fn run(bytes: &[u8]) {
@@ -72,6 +74,36 @@ pub fn limits(bytes: &[u8]) {
     };
     if let Err(mistakes) = Limits::parse("fuzz/limits.toml", text) {
         let _ = format!("{mistakes:?}");
+    }
+}
+
+/// A study, whose tables are made of stored runs.
+pub fn study(bytes: &[u8]) {
+    static RUNS: LazyLock<[Summary; 2]> = LazyLock::new(|| {
+        let runs = [dyno_kit::runs::l4re::l4re(), dyno_kit::runs::rwth::rwth()];
+        runs.map(|run| summarise(&run, &options()))
+    });
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Err(mistakes) = dyno_report::study::of_text("fuzz/study.toml", text) {
+        let _ = format!("{mistakes:?}");
+        return;
+    }
+    for run in RUNS.iter() {
+        let mut summary = run.clone();
+        summary.run.study = Some(Text {
+            path: "fuzz/study.toml".to_owned(),
+            text: text.to_owned(),
+        });
+        for width in [None, Some(80)] {
+            let options = RenderOptions {
+                width,
+                ..RenderOptions::default()
+            };
+            let _ = render(&summary, Format::Table, &options);
+        }
+        let _ = render(&summary, Format::Markdown, &RenderOptions::default());
     }
 }
 

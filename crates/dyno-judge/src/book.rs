@@ -9,6 +9,7 @@ use crate::reading::{self, Reading};
 use dyno_model::record::{Environment, Run, RunManifest};
 use dyno_model::{Experiment, ExperimentId};
 use dyno_report::{Basis, Shortfall};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -50,7 +51,7 @@ impl fmt::Display for Machine {
 }
 
 /// A run of a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HistoryRun {
     /// Its name.
     pub id: String,

@@ -6,6 +6,7 @@ use dyno_model::factors::{self, BetweenRuns, Factor};
 use dyno_model::plan::Plan;
 use dyno_model::record::{Environment, RunManifest};
 use dyno_model::{AdapterDescription, Experiment, Options};
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The kinds of things that can differ; two different kinds cannot be distinguished by their effect.
@@ -45,8 +46,14 @@ impl Aspect {
     }
 }
 
+impl Serialize for Aspect {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(self.as_str())
+    }
+}
+
 /// One thing that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Which kind of thing.
     pub aspect: Aspect,

@@ -2,7 +2,6 @@
 //! added, never renamed or removed, without a new [`FORMAT`].
 
 use crate::check::Limit;
-use crate::difference;
 use crate::figure::rank;
 use crate::number::exported;
 use dyno_model::Experiment;
@@ -133,23 +132,4 @@ impl Serialize for Factors<'_> {
         let columns = factors::all().filter(is_told).flat_map(Factor::plain);
         out.collect_map(columns.filter_map(|(key, of)| Some((key, of.value(self.0)?))))
     }
-}
-
-#[derive(Serialize)]
-pub(crate) struct Difference<'a> {
-    aspect: &'static str,
-    what: &'a str,
-    base: &'a str,
-    new: &'a str,
-}
-
-pub(crate) fn differences(all: &[difference::Difference]) -> Vec<Difference<'_>> {
-    all.iter()
-        .map(|d| Difference {
-            aspect: d.aspect.as_str(),
-            what: &d.what,
-            base: &d.base,
-            new: &d.new,
-        })
-        .collect()
 }

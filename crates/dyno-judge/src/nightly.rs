@@ -25,6 +25,7 @@ use dyno_model::plan::Plan;
 use dyno_model::record::{Run, RunManifest};
 use dyno_report::Basis;
 use dyno_stats::{Expectation, Usual, chance_of_hits};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -94,7 +95,7 @@ pub struct Nightly {
 }
 
 /// Runs that say nothing of the judged one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OtherRuns {
     /// Why.
     pub reason: String,

@@ -5,17 +5,13 @@
 //! has none of the characters that HTML could take for markup. If both failed, the policy would still run no
 //! script but ours, which it knows by its hash.
 
-use crate::answer::{Answer, AnswerRow};
-use crate::document::{Comparison, Document, Unreadable};
-use crate::facts::Facts;
-use crate::verdicts::Verdicts;
+use crate::document::{Comparison, Document, RunPage};
 use base64::Engine as _;
-use dyno_report::{AnswerSummary, AnswersSummary, clean, utc};
+use dyno_report::{AnswersSummary, clean, utc};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use minijinja::value::Serde;
-use minijinja::{Environment, Value, escape_formatter};
-use serde::Serialize;
+use minijinja::{Environment, Value, context, escape_formatter};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -60,97 +56,7 @@ pub fn render_live(document: &Document, url: &str) -> Result<String, PageError> 
     page(document, Some(url))
 }
 
-/// What the template prints.
-#[derive(Serialize)]
-struct PageView<'a> {
-    title: String,
-    policy: String,
-    dyno: &'a str,
-    made: String,
-    live: Option<&'a str>,
-    several: bool,
-    has_verdicts: bool,
-    runs: Vec<RunView<'a>>,
-    changes: Vec<ChangesView<'a>>,
-    unreadable: &'a [Unreadable],
-    style: &'a str,
-    script: &'a str,
-    data: &'a str,
-    /// The data is compressed.
-    packed: bool,
-}
-
-/// What it prints of a run.
-#[derive(Serialize)]
-struct RunView<'a> {
-    name: &'a str,
-    running: bool,
-    facts: &'a Facts,
-    problems: &'a [String],
-    verdicts: Option<&'a Verdicts>,
-    /// At the head of a page of one run.
-    brief: Option<BriefView<'a>>,
-    answers: Vec<AnswerView<'a>>,
-    /// What would answer better, each once.
-    hints: BTreeSet<&'a str>,
-}
-
-/// The answers in short.
-#[derive(Serialize)]
-struct BriefView<'a> {
-    title: &'a str,
-    questions: &'a [AnswerSummary],
-    more: Option<String>,
-    how_sure: &'a str,
-}
-
-/// What it prints of a comparison.
-#[derive(Serialize)]
-struct ChangesView<'a> {
-    base: &'a str,
-    new: &'a str,
-    /// What else differs, so that the figures are put down to it or to nothing.
-    conclusion: Option<&'a str>,
-    headlines: Vec<HeadlineView>,
-}
-
-#[derive(Serialize)]
-struct HeadlineView {
-    /// `worse`, `better`, or nothing.
-    kind: &'static str,
-    mark: &'static str,
-    text: String,
-}
-
-/// An answer with the rows that the data leaves out.
-#[derive(Serialize)]
-struct AnswerView<'a> {
-    question: &'a str,
-    text: &'a str,
-    rows: &'a [AnswerRow],
-    /// Experiments compared.
-    stacks: usize,
-}
-
 fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
-    let runs: Vec<RunView<'_>> = document
-        .runs
-        .iter()
-        .map(|run| RunView {
-            name: &run.name,
-            running: run.running,
-            facts: &run.facts,
-            problems: &run.problems,
-            verdicts: run.verdicts.as_ref(),
-            brief: run.brief.as_ref().map(brief_view),
-            answers: run.answers.iter().map(answer_view).collect(),
-            hints: run
-                .answers
-                .iter()
-                .filter_map(|a| a.hint.as_deref())
-                .collect(),
-        })
-        .collect();
     let json = document.to_json();
     let data = (json.len() > LARGE).then(|| packed(&json)).transpose()?;
     let mut environment = Environment::new();
@@ -160,31 +66,59 @@ fn page(document: &Document, live: Option<&str>) -> Result<String, PageError> {
         _ => escape_formatter(out, state, value),
     });
     environment.add_template("page.html", TEMPLATE)?;
-    let view = PageView {
-        title: title(document),
-        policy: policy(live.is_some()),
-        dyno: document.dyno,
-        made: utc(document.made_unix_ms),
-        live,
-        several: runs.len() > 1,
-        has_verdicts: runs.iter().any(|run| run.verdicts.is_some()),
-        runs,
-        changes: document
-            .comparisons
-            .iter()
-            .map(|c| changes_view(document, c))
-            .collect(),
-        unreadable: &document.unreadable,
-        style: STYLE,
-        script: SCRIPT,
-        data: data.as_deref().unwrap_or(&json),
-        packed: data.is_some(),
-    };
+    let changes = document.comparisons.iter();
     let template = environment.get_template("page.html")?;
-    Ok(template.render(Serde(&view))?)
+    Ok(template.render(context! {
+        title => title(document),
+        policy => policy(live.is_some()),
+        dyno => document.dyno,
+        made => utc(document.made_unix_ms),
+        live,
+        several => document.runs.len() > 1,
+        has_verdicts => document.runs.iter().any(|run| run.verdicts.is_some()),
+        runs => document.runs.iter().map(run_view).collect::<Vec<_>>(),
+        changes => changes.map(|c| changes_view(document, c)).collect::<Vec<_>>(),
+        unreadable => Serde(&document.unreadable),
+        style => STYLE,
+        script => SCRIPT,
+        data => data.as_deref().unwrap_or(&json),
+        // Whether the data is compressed.
+        packed => data.is_some(),
+    })?)
 }
 
-fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> ChangesView<'a> {
+/// What the template prints of a run.
+fn run_view(run: &RunPage) -> Value {
+    // What would answer better, each once.
+    let hints: BTreeSet<&str> = run
+        .answers
+        .iter()
+        .filter_map(|a| a.hint.as_deref())
+        .collect();
+    // Answers with the rows that the data leaves out, and how many experiments are compared.
+    let answers = run.answers.iter().map(|answer| {
+        context! {
+            question => &answer.question,
+            text => &answer.text,
+            rows => Serde(&answer.rows),
+            stacks => answer.experiments.len(),
+        }
+    });
+    context! {
+        name => &run.name,
+        running => run.running,
+        facts => Serde(&run.facts),
+        problems => &run.problems,
+        verdicts => run.verdicts.as_ref().map(Serde),
+        // At the head of a page of one run.
+        brief => run.brief.as_ref().map(brief_view),
+        answers => answers.collect::<Vec<_>>(),
+        hints => Serde(&hints),
+    }
+}
+
+/// What it prints of a comparison: also what else differs, so that the figures are put down to it or to nothing.
+fn changes_view(document: &Document, comparison: &Comparison) -> Value {
     let name = |side: &str, place: usize| match comparison.base == comparison.new {
         // Two sides of one run have names of their own.
         true => comparison.compare[side]["name"]
@@ -198,36 +132,24 @@ fn changes_view<'a>(document: &'a Document, comparison: &'a Comparison) -> Chang
             Some(false) => ("better", "▼"),
             None => ("", ""),
         };
-        HeadlineView {
-            kind,
-            mark,
-            text: h.text.clone(),
-        }
+        context! { kind, mark, text => &h.text }
     };
-    ChangesView {
-        base: name("base", comparison.base),
-        new: name("new", comparison.new),
-        conclusion: comparison.compare["conclusion"].as_str(),
-        headlines: comparison.headlines.iter().map(headline).collect(),
+    context! {
+        base => name("base", comparison.base),
+        new => name("new", comparison.new),
+        conclusion => comparison.compare["conclusion"].as_str(),
+        headlines => comparison.headlines.iter().map(headline).collect::<Vec<_>>(),
     }
 }
 
-fn brief_view(answers: &AnswersSummary) -> BriefView<'_> {
+/// The answers in short.
+fn brief_view(answers: &AnswersSummary) -> Value {
     let (questions, more) = answers.shown();
-    BriefView {
-        title: &answers.title,
-        questions,
+    context! {
+        title => &answers.title,
+        questions => Serde(questions),
         more,
-        how_sure: &answers.how_sure,
-    }
-}
-
-fn answer_view(answer: &Answer) -> AnswerView<'_> {
-    AnswerView {
-        question: &answer.question,
-        text: &answer.text,
-        rows: &answer.rows,
-        stacks: answer.experiments.len(),
+        how_sure => &answers.how_sure,
     }
 }
 

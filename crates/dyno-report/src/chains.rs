@@ -9,7 +9,7 @@ use crate::summary::{
 };
 use crate::totals::processes;
 use crate::view::View;
-use dyno_model::chain::{Chain, Forwarded, Part, Stage};
+use dyno_model::chain::{Chain, Part, Stage};
 use dyno_model::record::FlowCounts;
 use dyno_model::{Channel, Experiment, Graph, Metric, Plan, Role, TrialRecord};
 use dyno_stats::{Bootstrap, Mean};
@@ -196,21 +196,18 @@ fn arrived(graph: &Graph, channel: &Channel, trial: &TrialRecord) -> u64 {
 }
 
 fn gateways(graph: &Graph, trials: &[&TrialRecord]) -> Vec<GatewaySummary> {
-    let mut all: BTreeMap<(u16, bool), Forwarded> = BTreeMap::new();
+    let mut all: BTreeMap<(u16, bool), GatewaySummary> = BTreeMap::new();
     for f in trials.iter().flat_map(|t| &t.forwarded) {
         let (Some(from), Some(onto)) = (graph.channel(f.from), graph.channel(f.onto)) else {
             continue;
         };
-        let key = (
-            1 + from.leg_of_readers().min(onto.leg),
-            from.answers.is_some(),
-        );
-        let sum = all.entry(key).or_insert(Forwarded {
-            gateway: f.gateway,
-            from: f.from,
-            onto: f.onto,
+        let number = 1 + from.leg_of_readers().min(onto.leg);
+        let back = from.answers.is_some();
+        let sum = all.entry((number, back)).or_insert(GatewaySummary {
+            number,
+            back,
             lent: f.lent,
-            ..Forwarded::default()
+            ..GatewaySummary::default()
         });
         sum.taken += f.taken;
         sum.sent += f.sent;
@@ -219,12 +216,7 @@ fn gateways(graph: &Graph, trials: &[&TrialRecord]) -> Vec<GatewaySummary> {
         sum.copied += f.copied;
         sum.lent &= f.lent;
     }
-    let one = |((number, back), counts)| GatewaySummary {
-        number,
-        back,
-        counts,
-    };
-    all.into_iter().map(one).collect()
+    all.into_values().collect()
 }
 
 /// Mean and median of a metric in each trial, by the trial's number, in nanoseconds.
@@ -256,6 +248,7 @@ pub(crate) fn added(
     };
     Some(AddedSummary {
         metric,
+        trials: all.len(),
         mean: mean(0)?,
         p50: mean(1)?,
     })
@@ -393,23 +386,16 @@ fn part(p: &PartSummary) -> String {
 
 /// How often a gateway copied a payload beyond writing it once.
 fn copies(g: &GatewaySummary) -> String {
-    let Forwarded {
-        taken,
-        dropped,
-        refused,
-        copied,
-        lent,
-        ..
-    } = g.counts;
+    let GatewaySummary { copied, taken, .. } = g;
     let name = name(Stage::Gateway(g.number), None, g.back);
-    let written = match lent {
+    let written = match g.lent {
         true => "written once, into memory of the next leg",
         false => "written once, and copied once more by the next leg's library or the kernel",
     };
     let mut text = format!("{name}: {copied} copies of its own of {taken} messages; {written}");
     for (n, what) in [
-        (dropped, "dropped by its queue"),
-        (refused, "refused by the next leg"),
+        (g.dropped, "dropped by its queue"),
+        (g.refused, "refused by the next leg"),
     ] {
         if n > 0 {
             text.push_str(&format!("; {n} {what}"));

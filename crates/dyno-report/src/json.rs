@@ -2,12 +2,10 @@
 //! `docs/reference/show.schema.json` is its schema. Fields are added, never renamed or removed,
 //! without a new [`JSON_FORMAT`].
 
-mod chain;
 mod document;
 mod evidence;
 mod experiment;
 mod factors;
-mod figures;
 mod flow;
 mod metric;
 mod outage;

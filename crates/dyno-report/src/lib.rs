@@ -25,6 +25,7 @@ mod counted;
 mod counts;
 mod csv;
 mod decoded;
+mod estimates;
 mod factors;
 mod findings;
 mod flagged;

@@ -127,6 +127,12 @@ fn a_strangers_limits_are_read_or_refused() {
 }
 
 #[test]
+fn a_strangers_study_is_shown_or_refused() {
+    let seeds = read(&["studies", "examples/studies"]);
+    try_out("study", targets::study, seeds, 100);
+}
+
+#[test]
 fn outputs_of_tools_are_imported_or_refused() {
     let seeds = read(&["crates/dyno-audit/tests/data", "published"]);
     try_out("importer", targets::importer, seeds, 300);

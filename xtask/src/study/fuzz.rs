@@ -7,12 +7,13 @@ use std::process::Command;
 
 /// Each target, and the files of the repository that its mutations begin with. A run is one input of
 /// two files with a NUL between them.
-const TARGETS: [(&str, &[&str]); 6] = [
+const TARGETS: [(&str, &[&str]); 7] = [
     ("run", RUN),
     ("page", RUN),
     ("suite", &["suites"]),
     ("testbed", &["testbeds"]),
     ("limits", &["limits"]),
+    ("study", &["studies", "examples/studies"]),
     ("importer", &["crates/dyno-audit/tests/data", "published"]),
 ];
 const RUN: &[&str] = &[

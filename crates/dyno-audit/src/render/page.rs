@@ -6,90 +6,13 @@ use crate::measure::Beside;
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Layout, Statements};
 use dyno_report::clean;
-use minijinja::value::Serde;
-use minijinja::{Environment, Value, escape_formatter};
-use serde::Serialize;
+use minijinja::{Environment, Value, context, escape_formatter};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 #[error("the page cannot be written")]
 pub struct PageError(#[from] minijinja::Error);
-
-#[derive(Serialize)]
-struct Page {
-    sources: Vec<Source>,
-}
-
-#[derive(Serialize)]
-struct Source {
-    title: String,
-    year: Option<u16>,
-    place: String,
-    sentences: [String; 3],
-    notes: Vec<String>,
-    tables: Vec<Table>,
-    texts: Vec<Text>,
-    findings: Vec<Finding>,
-    no_verdict: &'static str,
-    measured: Vec<MeasuredRow>,
-}
-
-/// A claim beside what was measured here.
-#[derive(Serialize)]
-struct MeasuredRow {
-    claim: String,
-    figure: String,
-    place: String,
-    on: String,
-    measured: String,
-    ratio: String,
-    differs: String,
-}
-
-#[derive(Serialize)]
-struct Table {
-    id: String,
-    place: String,
-    header: Vec<String>,
-    rows: Vec<Vec<Cell>>,
-}
-
-#[derive(Serialize)]
-struct Cell {
-    text: String,
-    /// Class of the worst verdict; empty where nothing was checked.
-    verdict: &'static str,
-    words: &'static str,
-    marks: Vec<Mark>,
-}
-
-#[derive(Serialize)]
-struct Text {
-    place: String,
-    cell: Cell,
-}
-
-/// Number and target of a finding.
-#[derive(Serialize, Clone)]
-struct Mark {
-    number: usize,
-    anchor: String,
-    says: String,
-}
-
-#[derive(Serialize)]
-struct Finding {
-    number: usize,
-    anchor: String,
-    verdict: &'static str,
-    words: &'static str,
-    check: &'static str,
-    place: String,
-    says: String,
-    calculation: String,
-    figures: String,
-}
 
 /// The page of some sources.
 pub fn page(audits: &[(&Statements, &Audit)]) -> Result<String, PageError> {
@@ -100,25 +23,25 @@ pub fn page(audits: &[(&Statements, &Audit)]) -> Result<String, PageError> {
         _ => escape_formatter(out, state, value),
     });
     environment.add_template("audit.html", include_str!("../../templates/audit.html"))?;
-    let sources: Vec<Source> = audits
+    let sources: Vec<Value> = audits
         .iter()
         .enumerate()
         .map(|(i, (statements, audit))| source(i + 1, statements, audit))
         .collect();
     let template = environment.get_template("audit.html")?;
-    Ok(template.render(Serde(Page { sources }))?)
+    Ok(template.render(context! { sources })?)
 }
 
-fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
+fn source(number: usize, statements: &Statements, audit: &Audit) -> Value {
     let findings: Vec<(usize, &Outcome)> = audit.findings().enumerate().collect();
-    let mut marks: BTreeMap<&str, Vec<Mark>> = BTreeMap::new();
+    // Number and target of each finding that is said of a figure.
+    let mut marks: BTreeMap<&str, Vec<(usize, Value)>> = BTreeMap::new();
     for (i, outcome) in &findings {
+        let says = format!("{}: {}", outcome.verdict.as_str(), outcome.says);
+        let mark = context! { number => i + 1, anchor => anchor(number, *i), says };
         for figure in &outcome.figures {
-            marks.entry(figure).or_default().push(Mark {
-                number: i + 1,
-                anchor: anchor(number, *i),
-                says: format!("{}: {}", outcome.verdict.as_str(), outcome.says),
-            });
+            let of_figure = marks.entry(figure).or_default();
+            of_figure.push((*i, mark.clone()));
         }
     }
     let verdicts = audit.verdicts();
@@ -132,13 +55,14 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
             .iter()
             .filter_map(|f| marks.get(f.as_str()))
             .flatten()
-            .filter(|m| seen.insert(m.number))
-            .cloned();
-        Cell {
-            text: text.to_owned(),
-            verdict: worst.map_or("", |v| class(*v)),
-            words: worst.map_or("", |v| v.as_str()),
-            marks: marks.collect(),
+            .filter(|(i, _)| seen.insert(*i))
+            .map(|(_, mark)| mark.clone());
+        context! {
+            text,
+            // Of the worst verdict; empty where nothing was checked.
+            verdict => worst.map_or("", |v| class(*v)),
+            words => worst.map_or("", |v| v.as_str()),
+            marks => marks.collect::<Vec<_>>(),
         }
     };
     // The output of a tool has no tables of its own.
@@ -146,47 +70,42 @@ fn source(number: usize, statements: &Statements, audit: &Audit) -> Source {
         true => &[statements.layout()],
         false => statements.layouts.as_slice(),
     };
-    let tables = layouts.iter().map(|layout| Table {
-        id: layout.id.clone(),
-        place: layout.place.clone(),
-        header: layout.header.clone(),
-        rows: layout
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|(text, names)| cell(text, names)).collect())
-            .collect(),
+    let tables = layouts.iter().map(|layout| {
+        let row = |row: &Vec<(String, Vec<String>)>| -> Vec<Value> {
+            row.iter().map(|(text, names)| cell(text, names)).collect()
+        };
+        let rows: Vec<_> = layout.rows.iter().map(row).collect();
+        context! { id => &layout.id, place => &layout.place, header => &layout.header, rows }
     });
     let texts = texts(statements, layouts, |id| marks.contains_key(id));
-    Source {
-        title: statements.source.title.clone(),
-        year: statements.source.year,
-        place: statements.source.place.clone(),
-        sentences: audit.sentences(statements),
-        notes: statements.notes.clone(),
-        tables: tables.collect(),
-        texts: texts
-            .into_iter()
-            .map(|((place, text), names)| Text {
-                place: place.to_owned(),
-                cell: cell(text, &names),
-            })
-            .collect(),
-        findings: findings
-            .iter()
-            .map(|(i, outcome)| Finding {
-                number: i + 1,
-                anchor: anchor(number, *i),
-                verdict: class(outcome.verdict),
-                words: outcome.verdict.as_str(),
-                check: outcome.check,
-                place: outcome.place.clone(),
-                says: outcome.says.clone(),
-                calculation: outcome.calculation.clone(),
-                figures: outcome.figures.join(", "),
-            })
-            .collect(),
-        no_verdict: NO_VERDICT,
-        measured: audit.measured.iter().map(measured).collect(),
+    let texts = texts.into_iter().map(|((place, text), names)| {
+        context! { place, cell => cell(text, &names) }
+    });
+    let findings = findings.iter().map(|(i, outcome)| {
+        context! {
+            number => i + 1,
+            anchor => anchor(number, *i),
+            verdict => class(outcome.verdict),
+            words => outcome.verdict.as_str(),
+            check => outcome.check,
+            place => &outcome.place,
+            says => &outcome.says,
+            calculation => &outcome.calculation,
+            figures => outcome.figures.join(", "),
+        }
+    });
+    let about = &statements.source;
+    context! {
+        title => &about.title,
+        year => about.year,
+        place => &about.place,
+        sentences => audit.sentences(statements),
+        notes => &statements.notes,
+        tables => tables.collect::<Vec<_>>(),
+        texts => texts.collect::<Vec<_>>(),
+        findings => findings.collect::<Vec<_>>(),
+        no_verdict => NO_VERDICT,
+        measured => audit.measured.iter().map(measured).collect::<Vec<_>>(),
     }
 }
 
@@ -216,16 +135,17 @@ fn texts<'a>(
     texts
 }
 
-fn measured(one: &Beside) -> MeasuredRow {
+/// A claim beside what was measured here.
+fn measured(one: &Beside) -> Value {
     let (measured, ratio) = beside(one);
-    MeasuredRow {
-        claim: one.claim.clone(),
-        figure: one.figure.clone(),
-        place: one.place.clone(),
-        on: format!("{} {}", one.stack, one.conditions),
+    context! {
+        claim => &one.claim,
+        figure => &one.figure,
+        place => &one.place,
+        on => format!("{} {}", one.stack, one.conditions),
         measured,
         ratio,
-        differs: one.differs.join("; "),
+        differs => one.differs.join("; "),
     }
 }
 

@@ -4,6 +4,7 @@ use dyno_audit::Statements;
 use dyno_model::adapter::{AdapterDescription, Capabilities, OptionKind, OptionSpec, OptionValue};
 use dyno_model::{Placement, Wait};
 use dyno_plan::{Catalog, HostFacts, Request};
+use dyno_report::published::PrintedTables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -163,6 +164,23 @@ fn sentences_relations_and_requirements_are_complete() {
             file.name
         );
     }
+}
+
+#[test]
+fn studies_find_the_same_figures_in_sentences() {
+    let mut sentences = 0;
+    for f in FILES {
+        let key = f.name.trim_end_matches(".toml");
+        let printed = &PrintedTables::built_in()[key];
+        for figure in read(f).figures {
+            if let Some(said) = printed.said(&figure.id) {
+                let text = figure.printed.text.trim_start_matches(['+', '-', '−']);
+                assert_eq!(said, text, "{}: {}", f.name, figure.id);
+                sentences += 1;
+            }
+        }
+    }
+    assert_eq!(sentences, FILES.iter().map(|f| f.sentences).sum::<usize>());
 }
 
 /// The files say what their sources say; what is wrong with it is for the audit to find.

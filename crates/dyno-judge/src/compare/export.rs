@@ -2,6 +2,7 @@
 
 use super::comparison::{ComparedCell, Comparison, Finding, LeftOut, MovedFloor, Row, Side};
 use super::ratio::ends;
+use crate::difference::Difference;
 use crate::export::{self, Cell, csv_table, json_text};
 use crate::number::{csv_number, exported};
 use serde::Serialize;
@@ -17,7 +18,7 @@ struct Document<'a> {
     confidence_each: Option<f64>,
     statements: usize,
     margin: f64,
-    differences: Vec<export::Difference<'a>>,
+    differences: &'a [Difference],
     unknown: &'a [String],
     conclusion: Option<String>,
     moved_floor: Option<&'a MovedFloor>,
@@ -81,7 +82,7 @@ impl Comparison {
             confidence_each: exported(self.each),
             statements: self.statements,
             margin: self.options.margin,
-            differences: export::differences(&self.differences),
+            differences: &self.differences,
             unknown: &self.unknown,
             conclusion: crate::difference::conclusion(&self.differences),
             moved_floor: self.moved.as_ref(),

@@ -1,6 +1,7 @@
 //! A nightly gate for programs: JSON, CSV and JUnit XML. `docs/reference/judge-json.md` describes them.
 
-use super::{Night, Nightly};
+use super::{Night, Nightly, OtherRuns};
+use crate::book::HistoryRun;
 use crate::cell;
 use crate::check::{Status, junit_case, junit_suite};
 use crate::export::{CELL, Cell, Head, csv_cell, csv_table, json_text};
@@ -19,25 +20,13 @@ struct Document<'a> {
     level_each: Option<f64>,
     margin: f64,
     least_runs: usize,
-    history: Vec<JsonRun<'a>>,
-    left_out: Vec<JsonOthers<'a>>,
+    history: &'a [HistoryRun],
+    left_out: &'a [OtherRuns],
     passed: usize,
     failed: usize,
     undecided: usize,
     results: Vec<Row<'a>>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-struct JsonRun<'a> {
-    id: &'a str,
-    started_unix_ms: u64,
-}
-
-#[derive(Serialize)]
-struct JsonOthers<'a> {
-    reason: &'a str,
-    runs: &'a [String],
 }
 
 /// `null` is infinite, a field that is not there unknown.
@@ -63,7 +52,6 @@ struct Row<'a> {
 
 impl Nightly {
     pub(crate) fn json(&self) -> String {
-        let others = self.left_out.iter();
         json_text(&Document {
             head: Head::new(
                 "nightly",
@@ -77,20 +65,8 @@ impl Nightly {
             level_each: exported(self.level_each),
             margin: self.options.margin,
             least_runs: self.options.least_runs,
-            history: self
-                .history
-                .iter()
-                .map(|r| JsonRun {
-                    id: &r.id,
-                    started_unix_ms: r.started_unix_ms,
-                })
-                .collect(),
-            left_out: others
-                .map(|o| JsonOthers {
-                    reason: &o.reason,
-                    runs: &o.runs,
-                })
-                .collect(),
+            history: &self.history,
+            left_out: &self.left_out,
             passed: self.count(Status::Pass),
             failed: self.count(Status::Fail),
             undecided: self.count(Status::Undecided),

@@ -2,7 +2,9 @@
 //! both.
 
 use super::{Series, Trend};
+use crate::book::HistoryRun;
 use crate::check::Measure;
+use crate::difference::Difference;
 use crate::export::{self, CELL, Cell, csv_cell, csv_table, json_text};
 use crate::figure::rank;
 use crate::number::{csv_number, exported};
@@ -16,15 +18,9 @@ struct Document<'a> {
     level: f64,
     level_each: Option<f64>,
     least_runs: usize,
-    runs: Vec<JsonRun<'a>>,
+    runs: &'a [HistoryRun],
     series: Vec<JsonSeries<'a>>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-struct JsonRun<'a> {
-    id: &'a str,
-    started_unix_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -68,7 +64,7 @@ struct JsonChange<'a> {
     after: Option<f64>,
     ratio: Option<f64>,
     p: Option<f64>,
-    differences: Vec<export::Difference<'a>>,
+    differences: &'a [Difference],
 }
 
 /// Latencies by the name of their metric, as from the beginning; all else by its word in limits files.
@@ -88,14 +84,7 @@ impl Trend {
             level: self.options.level,
             level_each: exported(self.level_each),
             least_runs: self.options.least_runs(),
-            runs: self
-                .runs
-                .iter()
-                .map(|r| JsonRun {
-                    id: &r.id,
-                    started_unix_ms: r.started_unix_ms,
-                })
-                .collect(),
+            runs: &self.runs,
             series: self.series.iter().map(|s| self.series_of(s)).collect(),
             notes: &self.notes,
         })
@@ -141,7 +130,7 @@ impl Trend {
                     after: exported(c.after),
                     ratio: exported(c.ratio()),
                     p: exported(c.p),
-                    differences: export::differences(&c.differences),
+                    differences: &c.differences,
                 })
                 .collect(),
         }

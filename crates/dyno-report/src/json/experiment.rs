@@ -1,18 +1,17 @@
 //! One element of `experiments` in the JSON interface.
 
-use super::chain::ChainJson;
 use super::evidence::{ModesJson, PrecisionJson};
 use super::factors::{Factors, Load};
-use super::figures::EstimateJson;
 use super::flow::FlowJson;
 use super::metric::MetricJson;
 use super::outage::OutageJson;
 use crate::causes::causes;
+use crate::estimates::EstimateJson;
 use crate::notes::instability;
 use crate::number::exported;
 use crate::summary::{
-    CopySummary, DaemonCost, ExperimentSummary, FailureGroup, HostClockSummary, HostSummary,
-    LoadOutcome, MadeOf, NetworkSummary, NoRatio, RunSummary, Spread,
+    ChainSummary, CopySummary, DaemonCost, ExperimentSummary, FailureGroup, HostClockSummary,
+    HostSummary, LoadOutcome, MadeOf, NetworkSummary, NoRatio, RunSummary, Spread,
 };
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
 use dyno_model::figure::Group;
@@ -163,7 +162,7 @@ pub(super) struct Experiment<'a> {
     made_of: Option<MadeOf>,
     /// The way through a chain. Absent where the stack is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    chain: Option<ChainJson<'a>>,
+    chain: Option<&'a ChainSummary>,
     /// What came of the faults, over the trials that count. Absent where the experiment has none. The times are `metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<OutageJson<'a>>,
@@ -408,7 +407,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
         p50_over_copy: e.in_cached_copies.as_ref().map(Into::into),
         p50_over_copy_of_other: e.in_copies.as_ref().map(Into::into),
         made_of: e.made_of,
-        chain: e.chain.as_ref().map(Into::into),
+        chain: e.chain.as_ref(),
         outage: OutageJson::of(e),
         networks: &e.networks,
         causes_of_loss: causes(run, e),

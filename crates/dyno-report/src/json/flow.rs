@@ -1,6 +1,6 @@
 //! What an element of `experiments` is as one of several flows.
 
-use super::figures::EstimateJson;
+use crate::estimates::EstimateJson;
 use crate::summary::ExperimentSummary;
 use dyno_model::Phase;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! A latency metric in the JSON interface.
 
-use super::figures::EstimateJson;
+use crate::estimates::EstimateJson;
 use crate::number::{exported, nine_if_known};
 use crate::summary::{MetricSummary, QUANTILES};
 use dyno_stats::{Bootstrap, Latency, Quantile, needed};

@@ -1,8 +1,8 @@
 //! What the schema of the document says where a type of Rust's does not: from the tables of words, factors and figures.
 
 use super::factors::{Factors, Load, columns, load_columns};
-use super::figures::EstimateJson;
 use super::metric::{MetricJson, Quantiles, RefusedQuantile};
+use crate::estimates::EstimateJson;
 use crate::summary::{QUANTILES, Spread};
 use dyno_model::factors::{self, Factor, Of};
 use dyno_model::figure::Group;
@@ -20,7 +20,6 @@ pub(super) struct MetricName;
 pub(super) struct WorkloadName;
 pub(super) struct Throughput;
 pub(super) struct CostFigures;
-pub(super) struct Place;
 pub(super) struct ProbeOptions;
 pub(super) struct CauseFields;
 
@@ -52,14 +51,6 @@ written! {
     Throughput = "throughput", |generator| figures(generator, Group::Throughput);
     CostFigures = "cost_figures", |generator| figures(generator, Group::Cost);
     Quantiles<'_> = "quantiles", quantiles;
-    Place = "place", |_| json_schema!({
-        "type": "object",
-        "required": ["stage"],
-        "properties": {
-            "stage": {"description": "Where the message is.", "enum": ["leg", "gateway", "echo"]},
-            "number": {"description": "From 1; absent at the echo.", "type": "integer", "minimum": 0},
-        },
-    });
     ProbeOptions = "probe_options", |_| json_schema!({
         "type": "object",
         "required": ["kind"],

@@ -1,56 +1,81 @@
-//! The way through a chain: its parts, legs, gateways and processes, and what it adds to its legs.
+//! The way through a chain: its parts, legs, gateways and processes, and what it adds to its legs. The JSON interface has it as it
+//! is here.
 
 use super::daemon::DaemonCost;
+#[cfg(feature = "schema")]
+use crate::estimates::{MeanJson, Place};
+use crate::estimates::{mean, mean_if_known};
+use crate::number::{nine, nine_if_known};
 use dyno_model::Metric;
-use dyno_model::chain::{Forwarded, Stage};
+use dyno_model::chain::Stage;
 use dyno_stats::Mean;
 use serde::Serialize;
 
-/// A chain's way over the counted trials. Times are in nanoseconds.
-#[derive(Debug, Clone, PartialEq)]
+/// The way through a chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "chain"))]
 pub struct ChainSummary {
-    /// Messages whose whole way is known.
+    /// Messages of all trials whose whole way is known.
     pub messages: u64,
-    /// The smallest part of any of them; `None` where there is none.
+    /// The smallest part of any of them: below zero by more than the bounds of the clocks only where notes of different
+    /// messages were put together. Null where there is none.
     pub least_ns: Option<i64>,
-    /// The most by which the parts of any of them miss its whole time; `None` where that is not known.
+    /// The most by which the parts of any of them miss its whole time. Null where it is not known, as of an older Dyno's runs.
     pub residual_ns: Option<u64>,
-    /// In the order of the way, there and back; none where a program bridges legs.
+    /// In the order of the way, there and back. They add up to the whole of each message.
     pub parts: Vec<PartSummary>,
-    /// The programs of others that bridge legs, in the order of the way.
+    /// Programs of others that bridge legs in the place of a gateway, in the order of the way. Such a chain has no parts: what
+    /// a program takes is `added`, the chain less its legs alone.
     pub programs: Vec<String>,
-    /// In the same order.
+    /// What went over each leg, in the order of the way.
     pub legs: Vec<LegSummary>,
-    /// What gateways did, by their number; there, then back.
+    /// What the gateways did with messages of the window.
     pub gateways: Vec<GatewaySummary>,
-    /// What each process of Dyno's cost, gateways by their number. They are a part of the experiment's cost.
+    /// What each process of Dyno's cost, gateways apart. They are a part of `cost`.
     pub processes: Vec<DaemonCost>,
-    /// What the chain adds to its legs; `None` where these were not measured alone.
+    /// The chain less the sum of its legs alone, paired by trial. Null without `dyno run --legs`, and where fewer than two
+    /// trials of each are undisturbed, a p50 is infinite, or the load makes a queue of its own.
     pub added: Option<AddedSummary>,
 }
 
-/// One part of the way. Each figure is the mean of the trials' own.
-#[derive(Debug, Clone, PartialEq)]
+/// One part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "part"))]
 pub struct PartSummary {
-    /// Where.
+    #[allow(missing_docs, reason = "its schema stands in this one's")]
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(with = "Place"))]
     pub stage: Stage,
     /// The stack of a leg.
     pub stack: Option<String>,
     /// On the way back.
     pub back: bool,
-    /// Of all messages.
+    #[allow(missing_docs, reason = "the name says it")]
+    #[serde(rename = "mean_ns", serialize_with = "mean")]
+    #[cfg_attr(feature = "schema", schemars(with = "MeanJson"))]
     pub mean: Mean,
-    /// Half of the messages take no longer.
+    #[allow(missing_docs, reason = "the name says it")]
+    #[serde(rename = "p50_ns", serialize_with = "mean")]
+    #[cfg_attr(feature = "schema", schemars(with = "MeanJson"))]
     pub p50: Mean,
-    /// Nine of ten; `None` where a trial has too few messages for it.
+    /// Null where a trial has too few messages.
+    #[serde(rename = "p90_ns", serialize_with = "mean_if_known")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<MeanJson>"))]
     pub p90: Option<Mean>,
-    /// 99 of 100; likewise.
+    /// Null where a trial has too few messages.
+    #[serde(rename = "p99_ns", serialize_with = "mean_if_known")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<MeanJson>"))]
     pub p99: Option<Mean>,
     /// Its share in the mean of the whole, 0 to 1.
+    #[serde(serialize_with = "nine")]
     pub share: f64,
-    /// Of the tenth of the messages whose whole time is nearest to the median.
+    /// Its mean over the tenth of the messages whose whole time is nearest to the median.
+    #[serde(rename = "at_median_ns", serialize_with = "nine")]
     pub at_median: f64,
-    /// Of the hundredth that took longest; `None` where a trial has fewer than a hundred messages.
+    /// Its mean over the hundredth of the messages that took longest; null where a trial has fewer than a hundred.
+    #[serde(rename = "in_tail_ns", serialize_with = "nine_if_known")]
     pub in_tail: Option<f64>,
 }
 
@@ -73,24 +98,45 @@ pub struct LegSummary {
     pub lost: u64,
 }
 
-/// What a gateway did with the messages of one direction, all trials together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One gateway in one direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "gateway"))]
 pub struct GatewaySummary {
     /// From 1.
     pub number: u16,
     /// On the way back.
     pub back: bool,
-    /// What it counted; `gateway`, `from` and `onto` are of the first of its channels.
-    pub counts: Forwarded,
+    /// Messages that it took.
+    pub taken: u64,
+    /// Those that the next leg accepted.
+    pub sent: u64,
+    /// Those that it refused.
+    pub refused: u64,
+    /// Those that the gateway's own queue lost.
+    pub dropped: u64,
+    /// Copies of a payload into memory of the gateway's own.
+    pub copied: u64,
+    /// The next leg lends the memory that is written; where not, its library or the kernel copies once more.
+    pub lent: bool,
 }
 
-/// The chain less the sum of its legs alone, paired by trial, in nanoseconds.
-#[derive(Debug, Clone, PartialEq)]
+/// The difference.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "added"))]
 pub struct AddedSummary {
     /// The metric that it is of.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub metric: Metric,
-    /// The difference of the medians. Medians do not add up exactly; means do.
+    /// Trials that the chain and all its legs have.
+    pub trials: usize,
+    /// Of the medians, which do not add up exactly.
+    #[serde(rename = "p50_ns", serialize_with = "mean")]
+    #[cfg_attr(feature = "schema", schemars(with = "MeanJson"))]
     pub p50: Mean,
-    /// The difference of the means.
+    /// Of the means.
+    #[serde(rename = "mean_ns", serialize_with = "mean")]
+    #[cfg_attr(feature = "schema", schemars(with = "MeanJson"))]
     pub mean: Mean,
 }

@@ -8,6 +8,10 @@ use dyno_report::{Format, RenderOptions, Summary, render};
 use std::collections::BTreeSet;
 
 const EXAMPLE: &str = include_str!("../../../../examples/studies/half-trips.toml");
+const ICEPERF: &str = include_str!("../../../../studies/iceperf.toml");
+const L4RE: &str = include_str!("../../../../studies/l4re.toml");
+const RWTH: &str = include_str!("../../../../studies/rwth.toml");
+const SCORE: &str = include_str!("../../../../studies/s-core.toml");
 const SODEV: &str = include_str!("../../../../studies/sodev.toml");
 const SUITE: &str = include_str!("../../../../suites/sodev.toml");
 const LIMITS: &str = include_str!("../../../../limits/sodev.toml");
@@ -72,6 +76,7 @@ fn the_study_of_a_run_stands_in_its_origin() {
 
 #[test]
 fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
+    let mut wrong = Vec::new();
     for (from, to, at, says, help) in [
         (
             "{stack}",
@@ -181,20 +186,265 @@ fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
     ] {
         assert!(EXAMPLE.contains(from), "{from}");
         let text = EXAMPLE.replacen(from, to, 1);
-        let mistakes = of_text("mine.toml", &text).unwrap_err();
-        let problem = &mistakes.problems()[0];
-        assert!(problem.to_string().contains(says), "{to}: {problem}");
-        let told = format!("{problem}; {}", problem.advice().unwrap_or(""));
-        assert!(told.contains(help), "{to}: {told}");
-        let place = &text[problem.span()];
-        assert!(place.starts_with(at) || place.contains(at), "{to}: {place}");
+        wrong.extend(otherwise(&text, at, says, help));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is not as wanted: one mistake, which is told at `at`, says this, and gives that help.
+fn otherwise(text: &str, at: &str, says: &str, help: &str) -> Option<String> {
+    let mistakes = of_text("mine.toml", text).unwrap_err();
+    let [problem] = mistakes.problems() else {
+        return Some(format!("{says}: {:?}", mistakes.problems()));
+    };
+    let told = format!("{problem}; {}", problem.advice().unwrap_or(""));
+    let place = &text[problem.span()];
+    let is_fine = problem.to_string().contains(says) && told.contains(help) && place.contains(at);
+    (!is_fine).then(|| format!("{says} at {at}; {help}: {told} at {place}"))
 }
 
 #[test]
-fn one_mistake_is_told_once() {
-    let text = EXAMPLE.replacen("{stack}", "{stak}", 1);
-    assert_eq!(of_text("mine.toml", &text).unwrap_err().problems().len(), 1);
+fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
+    let mut wrong = Vec::new();
+    for (study, from, to, at, says, help) in [
+        (
+            ICEPERF,
+            "published = \"iceperf-2020\"",
+            "published = \"iceperf\"",
+            "\"iceperf\"",
+            "no published figures \"iceperf\"",
+            "did you mean `iceperf-2020`?",
+        ),
+        (
+            ICEPERF,
+            "shows = [",
+            "show = [",
+            "show",
+            "unknown field `show`",
+            "`shows`",
+        ),
+        (
+            ICEPERF,
+            "metric = \"rtt_ns\"",
+            "metric = \"trip\"",
+            "\"trip\"",
+            "this is no metric",
+            "`rtt_ns`",
+        ),
+        (
+            ICEPERF,
+            "metric = \"rtt_ns\"",
+            "metric = \"stack\"",
+            "\"stack\"",
+            "this is no metric",
+            "`rtt_ns`",
+        ),
+        (
+            ICEPERF,
+            "statistic = \"mean\"",
+            "statistic = \"average\"",
+            "\"average\"",
+            "unknown variant `average`",
+            "`mean`",
+        ),
+        (
+            ICEPERF,
+            "has_column(\"Shape\")",
+            "has_column(\"Shapes\")",
+            "'{?has_column(\"Shapes\")}",
+            "no table has a column \"Shapes\"",
+            "as the published",
+        ),
+        (
+            ICEPERF,
+            "bars = '{shape(\"rtt_ns\")}'",
+            "bars = '{shape(\"rtt\")}'",
+            "'{shape(\"rtt\")}'",
+            "no metric \"rtt\"",
+            "tables.md",
+        ),
+        (
+            ICEPERF,
+            "size = ['{?unit",
+            "size = ['{size}', '{?unit",
+            "['{size}', '{?unit",
+            "`size` is defined by itself",
+            "without it",
+        ),
+        (
+            ICEPERF,
+            "least = \"payload_bytes\" }",
+            "least = \"every.payload_bytes\" }",
+            "\"every.payload_bytes\"",
+            "no metric, figure or factor `every`",
+            "study-files.md",
+        ),
+        (
+            ICEPERF,
+            "heading(\"payload\", \"window\")",
+            "heading(\"payloads\", \"window\")",
+            "[\n        '{?unit = \"kB\"}Latency",
+            "no factor with the title \"payloads\"",
+            "tables.md",
+        ),
+        (
+            ICEPERF,
+            "{rtt_ns.max / 2000:digits}",
+            "{rtt_ns.max / 2000",
+            "\"{rtt_ns.max / 2000\"",
+            "is not closed",
+            "write `}`",
+        ),
+        (
+            ICEPERF,
+            "forms = 6",
+            "forms = \"6\"",
+            "\"6\"",
+            "invalid type",
+            "study-files.md",
+        ),
+        (
+            RWTH,
+            "s = \"f8-zenoh/zenoh\"",
+            "s = \"f8-zenoh/zeno\"",
+            "\"f8-zenoh/zeno\"",
+            "no figure \"f8-zenoh/zeno\"",
+            "as the published",
+        ),
+        (
+            RWTH,
+            "said(\"f8-samples/samples\")",
+            "said(\"f8/samples\")",
+            "'{?place = \"D1-1\"}{said(arrived)}",
+            "no figure \"f8/samples\"",
+            "as the published",
+        ),
+        (
+            RWTH,
+            "of = \"rank\"",
+            "of = \"ranks\"",
+            "\"ranks\"",
+            "has the name `ranks`",
+            "did you mean `rank`?",
+        ),
+        (
+            RWTH,
+            "value = 'clear(\"service_ns.p50\")'",
+            "value = 'clear(\"service_ns.p51\")'",
+            "'clear(\"service_ns.p51\")'",
+            "`service_ns` has no `p51`",
+            "did you mean",
+        ),
+        (
+            RWTH,
+            "other = \"stack + mark\"",
+            "other = \"stack + marks\"",
+            "\"stack + marks\"",
+            "`marks`",
+            "did you mean `mark`?",
+        ),
+        (
+            RWTH,
+            "[{ placement = [\"process\", \"host\"], stack = \"zenoh-udp\" }]",
+            "[{ place_ment = \"host\" }]",
+            "{ place_ment",
+            "`place_ment`",
+            "did you mean `placement`?",
+        ),
+        (
+            RWTH,
+            "for = \"first\"\nlines",
+            "for = \"firsts\"\nlines",
+            "\"firsts\"",
+            "no selection `firsts`",
+            "did you mean `first`?",
+        ),
+        (
+            RWTH,
+            "each = \"ranking\"",
+            "each = \"rankings\"",
+            "\"rankings\"",
+            "has no `rankings`s",
+            "did you mean `ranking`?",
+        ),
+        (
+            RWTH,
+            "printed(\"messages\", \"Frequency [Hz]\", experiment)",
+            "printed(\"message\", \"Frequency [Hz]\", experiment)",
+            "'{printed(\"message\",",
+            "no row \"Frequency [Hz]\"",
+            "as the published",
+        ),
+        (
+            L4RE,
+            "after = \"all\"",
+            "after = \"ever\"",
+            "\"ever\"",
+            "unknown variant `ever`",
+            "`all`",
+        ),
+        (
+            L4RE,
+            "each = \"printed arm\"",
+            "each = \"printed arms\"",
+            "\"printed arms\"",
+            "names no published table",
+            "`each = \"printed latency\"`",
+        ),
+        (
+            L4RE,
+            "'{?another_ratio(\"x86\", id, \"intra\")}{c2} †'",
+            "'{?another_ratio(\"x68\", id, \"intra\")}{c2} †'",
+            "['{?another_ratio(\"x68\"",
+            "no published table \"x68\"",
+            "as the published",
+        ),
+        (
+            L4RE,
+            "labels = 4",
+            "labels = 5",
+            "5\nby",
+            "of 5 columns cannot have 5 labels",
+            "fewer `labels`",
+        ),
+        (
+            L4RE,
+            "    [\"{headline.p50 / alone.headline.p50:digits}\", \"\"],\n",
+            "",
+            "[\"{?stack}{time}\", \"\"]",
+            "2 cells for 3 columns of `across`",
+            "as `across` of the table",
+        ),
+        (
+            SCORE,
+            "with = \"larger\"",
+            "with = \"large\"",
+            "\"large\"",
+            "unknown variant `large`",
+            "`larger`",
+        ),
+        (
+            SCORE,
+            "from = \"payload_bytes\"",
+            "from = \"payload_byte\"",
+            "\"payload_byte\"",
+            "`payload_byte`",
+            "did you mean `payload_bytes`?",
+        ),
+        (
+            SCORE,
+            "same = [\"stack\", \"wait\", \"placement\", \"payload_bytes\"] }",
+            "same = [\"stack\", \"waits\"] }",
+            "\"waits\"",
+            "`waits`",
+            "did you mean `wait`?",
+        ),
+    ] {
+        assert!(study.contains(from), "{from}");
+        let text = study.replacen(from, to, 1);
+        wrong.extend(otherwise(&text, at, says, help));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! What many elements hold: an estimate, and a mean.
+//! Estimates and means as the JSON interface has them.
 
 use crate::number::{exported, latency_ns};
 use dyno_stats::{Estimate, Latency, Mean};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A value with its 95 % interval.
 #[derive(Serialize)]
@@ -18,7 +18,7 @@ use serde::Serialize;
         )
     )
 )]
-pub(super) struct EstimateJson {
+pub(crate) struct EstimateJson {
     /// Null: infinite.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     value: Option<f64>,
@@ -48,7 +48,7 @@ impl From<&Estimate> for EstimateJson {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "mean"))]
-pub(super) struct MeanJson {
+pub(crate) struct MeanJson {
     /// The mean.
     value: f64,
     /// The lower end of Student's 95 % interval over trials; null of a single trial.
@@ -64,5 +64,37 @@ impl From<&Mean> for MeanJson {
             lo: m.interval.map(|(lo, _)| exported(lo)),
             hi: m.interval.map(|(_, hi)| exported(hi)),
         }
+    }
+}
+
+/// Writes a mean with its interval.
+pub(crate) fn mean<S: Serializer>(mean: &Mean, out: S) -> Result<S::Ok, S::Error> {
+    MeanJson::from(mean).serialize(out)
+}
+
+/// Writes a mean that may be unknown.
+pub(crate) fn mean_if_known<S: Serializer>(mean: &Option<Mean>, out: S) -> Result<S::Ok, S::Error> {
+    mean.as_ref().map(MeanJson::from).serialize(out)
+}
+
+/// The schema of a stage of a chain.
+#[cfg(feature = "schema")]
+pub(crate) struct Place;
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Place {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "place".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "required": ["stage"],
+            "properties": {
+                "stage": {"description": "Where the message is.", "enum": ["leg", "gateway", "echo"]},
+                "number": {"description": "From 1; absent at the echo.", "type": "integer", "minimum": 0},
+            },
+        })
     }
 }
