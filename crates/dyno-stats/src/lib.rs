@@ -16,6 +16,7 @@
 //!   estimate is, for whoever decides to go on.
 //! - [`Mean`]: a figure that each trial has one of and that may be below zero.
 //! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
+//! - [`further_trials`]: how many more would decide whether a figure keeps a limit.
 //! - [`slice_quantiles`]: two sides that took turns within a trial.
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
 //! - [`Usual`], [`Expectation`], [`chance_of_hits`]: whether one more night is as the nights before it.
@@ -49,6 +50,7 @@ mod decode;
 mod drift;
 mod expect;
 mod fit;
+mod further;
 mod host;
 mod mean;
 mod modes;
@@ -77,6 +79,7 @@ pub use compare::{
 pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits, most_marked};
 pub use fit::{Fit, fit_line};
+pub use further::{POWER, further_trials};
 pub use host::{Begins, HostGaps, explained};
 pub use mean::Mean;
 pub use modes::{Modes, modes};

@@ -202,6 +202,9 @@ pub(crate) struct RunArgs {
     /// measure, and writes a suite file.
     #[arg(conflicts_with = "resume", add = complete::suites())]
     pub(crate) suite: Option<String>,
+    /// Without one, in a dry run: the text of the suite that the answers make.
+    #[arg(skip)]
+    pub(crate) answers: Option<String>,
     /// Only these stacks, separated by commas; the floor is always measured with them.
     #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
     pub(crate) stack: Vec<String>,
@@ -220,16 +223,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", conflicts_with_all = ["trials", "precision", "search", "shard"])]
     pub(crate) budget: Option<Nanos>,
     /// Add trials until both ends of the interval are within this share of the value, such as 5%.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, group = "adds")]
     pub(crate) precision: Option<f64>,
     /// The figure for --precision: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
     #[arg(long, value_name = "Q", value_parser = aim, default_value = "p50", requires = "precision")]
     pub(crate) precision_of: Aim,
-    /// With --precision: at most this many trials of one experiment.
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "precision")]
+    /// With --precision or --until-decided: at most this many trials of one experiment.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "adds")]
     pub(crate) max_trials: u32,
-    /// With --precision: add no further trials after this time, such as '10 min'.
-    #[arg(long, value_name = "TIME", requires = "precision")]
+    /// With --precision or --until-decided: add no further trials after this time, such as '10 min'.
+    #[arg(long, value_name = "TIME", requires = "adds")]
     pub(crate) max_time: Option<Nanos>,
     /// Find the highest value of this factor (rate, payload or clients) that keeps the limits of --until with confidence.
     #[arg(long, value_name = "FACTOR", value_parser = raised, requires = "until", conflicts_with_all = [
@@ -284,7 +287,7 @@ pub(crate) struct RunArgs {
     /// Finish the interrupted run in this directory (or `latest`); with --more, go on with a finished one.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "budget", "settings", "seed", "shard", "precision", "precision_of",
-        "max_trials", "max_time", "search", "until", "against", "slices", "ground", "legs", "alone", "repeats",
+        "search", "until", "against", "slices", "ground", "legs", "alone", "repeats",
     ], add = complete::runs())]
     pub(crate) resume: Option<PathBuf>,
     /// With --resume: also measure failed trials again, not only interrupted and missing ones.
@@ -294,6 +297,16 @@ pub(crate) struct RunArgs {
     /// can have more, too.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
+    /// With --resume: add trials until each of these limits is decided, in at most five looks at the verdicts. All looks
+    /// together have 95 % confidence.
+    #[arg(
+        long,
+        value_name = "LIMITS.TOML",
+        requires = "resume",
+        group = "adds",
+        conflicts_with = "dry_run"
+    )]
+    pub(crate) until_decided: Option<PathBuf>,
     /// Show what would be measured, what would be refused, and which rights are missing here, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,

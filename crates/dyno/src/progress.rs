@@ -82,7 +82,10 @@ impl Progress {
             RunEvent::Found(text) if !self.quiet => self.say(text),
             RunEvent::Warning(_) | RunEvent::Found(_) => {}
             RunEvent::Started { trials, stored } => {
+                // A run that goes on until limits are decided has several starts, and the line was taken away after each.
+                self.bar.reset();
                 self.began = Instant::now();
+                self.finished = 0;
                 self.left = trials.saturating_sub(*stored) as u64;
                 self.bar.set_length(*trials as u64);
                 self.bar.set_position(*stored as u64);

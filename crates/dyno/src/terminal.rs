@@ -10,6 +10,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, Report, SourceCode, SourceSpa
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Stderr, Stdout, Write};
@@ -85,7 +86,7 @@ fn options_of(
     RenderOptions {
         width: width.or(columns),
         color: !dumb && !refuses_colors(&variable),
-        sparklines: !dumb,
+        sparklines: !dumb && !lacks_unicode(&variable),
         columns: Columns::Brief,
         notes: Notes::Short,
     }
@@ -93,6 +94,55 @@ fn options_of(
 
 fn is_dumb(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     variable("TERM").is_some_and(|v| v == "dumb")
+}
+
+/// Whether the locale names characters other than Unicode's: `LC_ALL`, `LC_CTYPE` or `LANG`, the first that is set (POSIX.1-2024, XBD
+/// 8.2). Where none is, as in most containers, the terminal that shows their output has Unicode.
+fn lacks_unicode(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
+    let named = named
+        .filter_map(|name| variable(name))
+        .find(|v| !v.is_empty());
+    named.is_some_and(|v| {
+        let charset = v.to_string_lossy().to_lowercase();
+        !charset.contains("utf-8") && !charset.contains("utf8")
+    })
+}
+
+/// What stands for characters that a terminal without Unicode lacks.
+const SPELLED: [(char, &str); 12] = [
+    ('µ', "u"),
+    ('×', "x"),
+    ('–', "-"),
+    ('─', "-"),
+    ('·', "|"),
+    ('…', "..."),
+    ('∞', "inf"),
+    ('→', "->"),
+    ('≤', "<="),
+    ('≥', ">="),
+    ('≈', "~"),
+    ('±', "+-"),
+];
+
+fn in_ascii(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match SPELLED.iter().find(|(known, _)| *known == c) {
+            _ if c.is_ascii() => shown.push(c),
+            Some((_, spelled)) => shown.push_str(spelled),
+            None => shown.push('?'),
+        }
+    }
+    shown
+}
+
+/// The same where a terminal shows it that has no Unicode.
+fn spelled(text: Cow<'_, str>, terminal: bool) -> Cow<'_, str> {
+    match terminal && !text.is_ascii() && lacks_unicode(|name| std::env::var_os(name)) {
+        true => Cow::Owned(in_ascii(&text)),
+        false => text,
+    }
 }
 
 fn refuses_colors(variable: impl Fn(&str) -> Option<OsString>) -> bool {
@@ -112,7 +162,7 @@ pub(crate) fn wants_colors(of_stderr: bool) -> bool {
 
 /// Writes to standard output; colours stay on a terminal. A reader that has gone away (`dyno show | head`) is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let text = printable(text, has_stdout());
+    let text = spelled(printable(text, has_stdout()), has_stdout());
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -124,14 +174,15 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// One line on standard error. Where nobody reads it, nothing is lost.
 pub(crate) fn say(line: impl AsRef<str>) {
-    let _ = writeln!(stderr(), "{}", clean(line.as_ref()));
+    let line = spelled(clean(line.as_ref()).into(), has_stderr());
+    let _ = writeln!(stderr(), "{line}");
 }
 
 /// What is going on: on a terminal a line that the next one, or an empty one, takes the place of.
 pub(crate) fn step(what: &str) {
-    let what = clean(what);
+    let what = spelled(clean(what).into(), has_stderr());
     // EL (ECMA-48, section 8.3.41).
-    let _ = match (has_stderr(), what.as_str()) {
+    let _ = match (has_stderr(), &*what) {
         (true, _) => write!(stderr(), "\r\x1b[K{what}"),
         (false, "") => Ok(()),
         (false, _) => writeln!(stderr(), "{what}"),
@@ -223,7 +274,8 @@ pub(crate) fn arguments() -> Vec<String> {
 pub(crate) fn fail(report: &Report) {
     let report = Report::new(Told::of(report.as_ref()));
     let text = format!("{report:?}\n");
-    let _ = stderr().write_all(printable(&text, has_stderr()).as_bytes());
+    let text = spelled(printable(&text, has_stderr()), has_stderr());
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 /// What the parser of arguments says: help on standard output, mistakes on standard error. Colours of an argument could not be told from
@@ -401,6 +453,21 @@ mod tests {
         // An empty NO_COLOR asks for nothing.
         let set = [("TERM", "xterm"), ("NO_COLOR", ""), ("CLICOLOR", "1")];
         assert_eq!(options(Some(Some(100)), &set), full);
+    }
+
+    #[test]
+    fn a_terminal_without_unicode_gets_ascii_and_no_bars() {
+        let bars = |set: &[(&str, &str)]| options(Some(Some(80)), set).sparklines;
+        assert!(
+            bars(&[])
+                && bars(&[("LANG", "C.UTF-8")])
+                && bars(&[("LC_ALL", ""), ("LANG", "de_DE.utf8")])
+        );
+        assert!(!bars(&[("LANG", "C")]) && !bars(&[("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")]));
+        assert_eq!(
+            in_ascii("× floor · 12.3 µs [–, ∞] …é"),
+            "x floor | 12.3 us [-, inf] ...?"
+        );
     }
 
     #[test]

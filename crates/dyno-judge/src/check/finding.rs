@@ -9,7 +9,7 @@ pub(super) struct Finding {
     pub(super) reason: String,
     /// Why the limit is not passed although the figure keeps it.
     pub(super) but: Option<String>,
-    /// So many further trials would decide; `None`: it is decided, or nobody knows.
+    /// As [`Checked::further`](super::report::Checked::further).
     pub(super) further: Option<u64>,
 }
 

@@ -6,17 +6,15 @@ use super::loss;
 use super::measure::Measure;
 use super::report::{CheckOptions, Checked, Status};
 use crate::figure::{Figure, LARGEST, Trials, no_cost, rank};
-use crate::number::{Unit, counted, latency, same_number};
+use crate::number::{Unit, counted, latency, percent, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, Metric, TrialFigure, TrialRecord};
 use dyno_report::{Basis, Shortfall, good_sides};
 use dyno_stats::{
-    Bootstrap, Estimate, Latency, Pairing, Quantile, TrialSamples, quantile, quantile_ratio, ratio,
+    Bootstrap, Estimate, Latency, POWER, Pairing, Quantile, TrialSamples, further_trials, quantile,
+    quantile_ratio, ratio,
 };
-
-/// More further trials than this are not named.
-const MOST_FURTHER_TRIALS: f64 = 10_000.0;
 
 /// Holds a limit against an experiment. It is passed only as [`dyno_report::law`] has it.
 pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions) -> Checked {
@@ -183,7 +181,7 @@ impl<'a> Case<'a> {
                 Finding::unknown("no trial of its floor completed")
             }
             Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
-                Some(e) => interval(&e, self.limit, own.len().min(floor.len())),
+                Some(e) => interval(&e, self.limit, own.len().min(floor.len()), how.confidence),
                 None => Finding::unknown(format!(
                     "there is no ratio: too few samples of it or of its floor for {}",
                     rank(q)
@@ -289,7 +287,7 @@ fn judge_quantile(
     match quantile(samples, q, &bootstrap(how)) {
         // An interval too wide for a figure may still lie on one side of a limit.
         Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => {
-            interval(&widened(&e, slack), limit, samples.len())
+            interval(&widened(&e, slack), limit, samples.len(), how.confidence)
         }
         refused @ Quantile::Refused { have, need } => Finding {
             further: refused.further_trials(samples.len() as u64),
@@ -369,7 +367,7 @@ fn of_each(values: Vec<f64>, limit: &Limit, how: &CheckOptions, nothing: &str) -
     // Each figure over one: the ratio's interval is then that of the figures themselves.
     let ones = vec![1.0; values.len()];
     match ratio(&values, &ones, Pairing::Paired, how.confidence) {
-        Some(r) => interval(&r.estimate, limit, values.len()),
+        Some(r) => interval(&r.estimate, limit, values.len(), how.confidence),
         None => Finding::unknown("the trials' figures have no interval"),
     }
 }
@@ -490,7 +488,7 @@ fn mean_start(
 }
 
 /// Holds a figure with its interval against the limit, and says why it stands where it does.
-fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
+fn interval(e: &Estimate, limit: &Limit, trials: usize, confidence: f64) -> Finding {
     let [value, lo, hi] = [e.value, e.lo, e.hi].map(latency);
     let found = Found { value, lo, hi };
     let unit = limit.measure.unit();
@@ -513,9 +511,8 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
         Standing::Between => {
             // The end that must cross the limit for a decision.
             let end = if line.is_kept_by(value) { bad } else { good };
-            let (reason, trials) = further(value, end, bound, trials, limit.measure);
-            more = trials;
-            reason
+            more = further_trials(e, bound, trials, confidence);
+            undecided([value, end, bound], trials, more, limit.measure)
         }
     };
     Finding {
@@ -524,17 +521,16 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
     }
 }
 
-/// How many more trials would bring `end` to the limit, in words and as a number, or how close the figure is to it. Widths of
-/// intervals shrink with the square root of the number of trials.
-fn further(
-    value: f64,
-    end: f64,
-    bound: f64,
+/// Why a limit at `bound` is undecided, which the interval's `end` of so many trials must cross, and what would decide it: `more` trials
+/// where that is known.
+fn undecided(
+    [value, end, bound]: [f64; 3],
     trials: usize,
+    more: Option<u64>,
     measure: Measure,
-) -> (String, Option<u64>) {
+) -> String {
     if !value.is_finite() {
-        let why = match measure {
+        return match measure {
             Measure::Latency(metric, _) if metric.info().of_faults => {
                 "it is infinite in some trials, and too few were measured to bound it: measure more trials"
             }
@@ -542,8 +538,8 @@ fn further(
                 "more messages were lost than this quantile allows, but not in all trials: measure \
                  more trials"
             }
-        };
-        return (why.into(), None);
+        }
+        .into();
     }
     if end.is_infinite() || end <= 0.0 {
         let why = match measure {
@@ -552,29 +548,23 @@ fn further(
             }
             _ => "too few or too different trials leave",
         };
-        let why = format!("{why} its interval without an end there: measure more trials");
-        return (why, None);
+        return format!("{why} its interval without an end there: measure more trials");
     }
-    if value <= 0.0 {
-        let why = "its interval contains the limit: measure more trials";
-        return (why.into(), None);
+    match more {
+        Some(more) => format!(
+            "its interval contains the limit; about {} would decide with a chance of {}",
+            counted(more, "more trial"),
+            percent(POWER)
+        ),
+        None if value <= 0.0 || trials < 2 => {
+            "its interval contains the limit: measure more trials".into()
+        }
+        None => format!(
+            "too close to call: {} is {} from the limit",
+            measure.unit().text(value),
+            apart(value, bound)
+        ),
     }
-    let wide = (end / value).ln().abs();
-    let far = (bound / value).ln().abs();
-    let more = (trials as f64 * ((wide / far).powi(2) - 1.0))
-        .ceil()
-        .max(1.0);
-    if more <= MOST_FURTHER_TRIALS {
-        let said = counted(more as u64, "more trial");
-        let why = format!("its interval contains the limit; about {said} would decide");
-        return (why, Some(more as u64));
-    }
-    let why = format!(
-        "too close to call: {} is {} from the limit",
-        measure.unit().text(value),
-        apart(value, bound)
-    );
-    (why, None)
 }
 
 /// How far two positive figures are from each other, as a share of the smaller one.
@@ -589,36 +579,40 @@ mod tests {
     const INF: f64 = f64::INFINITY;
 
     #[test]
-    fn how_many_trials_would_decide_follows_from_the_widths() {
-        // ln 1.1 / ln 1.05 = 1.953: of 5 trials 14.08 more.
-        let (text, more) = further(100.0, 110.0, 105.0, 5, Measure::CpuPerMessage);
+    fn an_undecided_limit_says_why_and_what_would_decide() {
+        let said = |value, end, more, measure| undecided([value, end, 105.0], 5, more, measure);
         assert_eq!(
-            text,
-            "its interval contains the limit; about 15 more trials would decide"
+            said(100.0, 110.0, Some(15), Measure::CpuPerMessage),
+            "its interval contains the limit; about 15 more trials would decide with a chance of 80 %"
         );
-        assert_eq!(more, Some(15));
-        let (text, more) = further(100.0, 110.0, 100.0001, 5, Measure::CpuPerMessage);
         assert_eq!(
-            text,
+            undecided([100.0, 110.0, 100.0001], 5, None, Measure::CpuPerMessage),
             "too close to call: 100 ns is 0.000100 % from the limit"
         );
-        assert_eq!(more, None);
         let response = Measure::Latency(Metric::Response, 0.99);
-        let (text, _) = further(100.0, INF, 105.0, 5, response);
-        assert!(text.starts_with("lost messages, or too few"), "{text}");
-        for (end, measure) in [(INF, Measure::CpuPerMessage), (0.0, response)] {
-            let (text, _) = further(100.0, end, 105.0, 5, measure);
-            assert!(text.starts_with("too few or too different"), "{text}");
+        for (value, end, measure, begins) in [
+            (100.0, INF, response, "lost messages, or too few"),
+            (
+                100.0,
+                INF,
+                Measure::CpuPerMessage,
+                "too few or too different",
+            ),
+            (100.0, 0.0, response, "too few or too different"),
+            (
+                INF,
+                INF,
+                response,
+                "more messages were lost than this quantile",
+            ),
+        ] {
+            let text = said(value, end, None, measure);
+            assert!(text.starts_with(begins), "{text}");
         }
-        let (text, _) = further(INF, INF, 105.0, 5, response);
-        assert!(
-            text.starts_with("more messages were lost than this quantile"),
-            "{text}"
-        );
     }
 
     #[test]
-    fn the_end_that_must_cross_the_limit_is_the_one_beyond_it() {
+    fn a_limit_on_either_side_of_the_value_says_how_many_trials_decide() {
         let limit = |most: f64| Limit {
             name: "x".into(),
             measure: Measure::CpuPerMessage,
@@ -628,9 +622,11 @@ mod tests {
             at: dyno_toml::Place::flag("--limits", "x.toml"),
         };
         let [value, lo, hi] = [100.0, 80.0, 110.0].map(Latency::Finite);
-        let reason = |most| interval(&Estimate { value, lo, hi }, &limit(most), 5).reason;
-        assert!(reason(105.0).contains("about 15 more"), "{}", reason(105.0));
-        // ln 0.8 / ln 0.95 = 4.350: 89.6 more.
-        assert!(reason(95.0).contains("about 90 more"), "{}", reason(95.0));
+        for most in [105.0, 95.0] {
+            let found = interval(&Estimate { value, lo, hi }, &limit(most), 5, 0.95);
+            let more = found.further.unwrap();
+            let said = format!("about {more} more trials would decide");
+            assert!(found.reason.contains(&said), "{}", found.reason);
+        }
     }
 }

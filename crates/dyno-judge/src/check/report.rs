@@ -68,7 +68,8 @@ pub struct Checked {
     pub reason: String,
     /// What must be known of the trials.
     pub remarks: Vec<String>,
-    /// So many further trials of the experiment would decide; `None`: it is decided, or nobody knows.
+    /// So many further trials of the experiment would decide with a chance of [`POWER`](dyno_stats::POWER), or without a figure would give
+    /// one; `None`: it is decided, or nobody knows.
     pub further: Option<u64>,
 }
 
@@ -101,12 +102,19 @@ impl CheckReport {
         self.results.iter().filter(|r| r.status == status).count()
     }
 
-    /// Of each undecided result, how many further trials would decide it.
+    /// Of each undecided result, [`further`](Checked::further).
     pub fn further(&self) -> Vec<Option<u64>> {
-        let undecided = self
-            .results
-            .iter()
-            .filter(|r| r.status == Status::Undecided);
-        undecided.map(|r| r.further).collect()
+        self.undecided().map(|r| r.further).collect()
+    }
+
+    /// Whether further trials are named that give a figure, which may be undecided again.
+    pub fn lacks_figures(&self) -> bool {
+        self.undecided()
+            .any(|r| r.further.is_some() && r.found.is_none())
+    }
+
+    fn undecided(&self) -> impl Iterator<Item = &Checked> {
+        let all = self.results.iter();
+        all.filter(|r| r.status == Status::Undecided)
     }
 }

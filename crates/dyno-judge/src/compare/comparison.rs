@@ -153,7 +153,7 @@ pub enum Finding {
     Same,
     /// The trials do not tell.
     Undecided {
-        /// Further trials of each side that would; `None`: unknown or beyond 10,000.
+        /// Further trials of each side that would with a chance of [`POWER`](dyno_stats::POWER); `None`: unknown or beyond 10,000.
         more: Option<u64>,
     },
     /// It differs, and so does the floor: the machine itself moved between the two runs.
@@ -192,7 +192,8 @@ impl Comparison {
         all.max().unwrap_or(Status::Undecided)
     }
 
-    /// Of each row for which [`status`](Self::status) is undecided, how many further trials of each side would decide it.
+    /// Of each row for which [`status`](Self::status) is undecided, how many further trials of each side would decide it with a chance of
+    /// [`POWER`](dyno_stats::POWER).
     pub fn further(&self) -> Vec<Option<u64>> {
         let rows = self
             .judged()

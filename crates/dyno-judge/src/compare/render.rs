@@ -8,6 +8,7 @@ use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
 use crate::page::{Page, Tone, rendered};
 use dyno_report::utc;
+use dyno_stats::POWER;
 
 rendered!(Comparison);
 
@@ -23,7 +24,7 @@ impl Comparison {
             Figure::CpuPerMessage => ("cheaper", "dearer"),
             Figure::Lost | Figure::Deaf | Figure::Failed => ("fewer", "more"),
         };
-        let what = if self.paired { "pair" } else { "trial" };
+        let what = self.unit();
         match compared.finding {
             Finding::Lower => lower.into(),
             Finding::Higher => higher.into(),
@@ -46,6 +47,11 @@ impl Comparison {
                 None => "undecided: the machine itself changed".into(),
             },
         }
+    }
+
+    /// The unit of replication.
+    fn unit(&self) -> &'static str {
+        if self.paired { "pair" } else { "trial" }
     }
 
     /// What a moved floor points to.
@@ -141,6 +147,15 @@ impl Comparison {
             percent(self.options.confidence),
             percent(self.each)
         ));
+        let mut rows = self.cells.iter().flat_map(|c| &c.rows);
+        let is_named = |r: &Row| matches!(&r.result, Ok(c) if matches!(c.finding, Finding::Undecided { more: Some(_) }));
+        if rows.any(is_named) {
+            lead.push(format!(
+                "The number of further {}s that a row needs decides it with a chance of {}.",
+                self.unit(),
+                percent(POWER)
+            ));
+        }
         if !self.paired {
             lead.push(
                 "They account for the scatter of trials, but not for changes from run to run; --against interleaves both sides."

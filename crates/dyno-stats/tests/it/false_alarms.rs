@@ -44,7 +44,9 @@
 //! Without optimisation fewer replicates run, and the count must be one that the allowed share gives
 //! more often than once in ten thousand times.
 
-use dyno_stats::{Estimate, Latency, Pairing, Verdict, ratio, simultaneous, verdict, within};
+use dyno_stats::{
+    Estimate, Latency, Pairing, Verdict, further_trials, ratio, simultaneous, verdict, within,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
@@ -202,5 +204,78 @@ fn stopping_on_precision_inflates_false_alarms_as_documented() {
             // The figures of the table above; if these fail, so does the table.
             assert!(shares[0] < 0.12 && shares[1] < 0.04, "{percent:?}");
         }
+    }
+}
+
+/// Of replicates that are undecided and name a number of further trials, at most `most`, the share that these decide, and their
+/// number. True values are level within eight standard errors of where they are hardest to tell.
+fn decided(
+    n: usize,
+    rng: &mut ChaCha8Rng,
+    most: u64,
+    further: impl Fn(&[f64]) -> Option<u64>,
+    is_decided: impl Fn(&[f64]) -> bool,
+) -> (f64, u32) {
+    const SIGMA: f64 = 0.1;
+    let reach = 8.0 * SIGMA / (n as f64).sqrt();
+    let (mut named, mut count) = (0, 0);
+    for _ in 0..REPLICATES {
+        let truth = reach * (2.0 * rng.random::<f64>() - 1.0);
+        let mut trial = || (truth + SIGMA * gauss(rng)).exp();
+        let mut values: Vec<f64> = (0..n).map(|_| trial()).collect();
+        let Some(more) = further(&values).filter(|more| *more <= most) else {
+            continue;
+        };
+        named += 1;
+        values.extend((0..more).map(|_| trial()));
+        count += u32::from(is_decided(&values));
+    }
+    (f64::from(count) / f64::from(named), named)
+}
+
+/// The least share that further trials must decide. Nominally it is 0.8; of [`LEAST_NAMED`] replicates that is four standard errors more.
+const LEAST_SHARE: f64 = 0.7;
+const LEAST_NAMED: u32 = 300;
+
+#[test]
+fn further_trials_decide_as_often_as_they_say() {
+    let mut rng = ChaCha8Rng::seed_from_u64(0xf7);
+    for n in [3, 5, 10] {
+        for (margin, confidence) in [(0.0, 0.95), (0.05, 0.95), (0.05, simultaneous(0.95, 6))] {
+            let of = |values: &[f64]| {
+                let base = vec![1.0; values.len()];
+                let ratio = ratio(values, &base, Pairing::Paired, confidence).unwrap();
+                verdict(&ratio, margin, confidence)
+            };
+            let further = |values: &[f64]| match of(values) {
+                Verdict::Undecided { more } => more,
+                _ => None,
+            };
+            let is_decided = |values: &[f64]| !matches!(of(values), Verdict::Undecided { .. });
+            let (share, named) = decided(n, &mut rng, 10_000, further, is_decided);
+            assert!(
+                named >= LEAST_NAMED && share >= LEAST_SHARE,
+                "{n} trials, margin {margin}, {confidence}: {share:.3} of {named}"
+            );
+        }
+        let t = |n: usize| {
+            StudentsT::new(0.0, 1.0, n as f64 - 1.0)
+                .unwrap()
+                .inverse_cdf(0.975)
+        };
+        let own = |values: &[f64]| side(values, t(values.len()));
+        let is_decided = |values: &[f64]| {
+            let e = own(values);
+            e.lo > Latency::Finite(1.0) || e.hi < Latency::Finite(1.0)
+        };
+        let further = |values: &[f64]| match is_decided(values) {
+            true => None,
+            false => further_trials(&own(values), 1.0, values.len(), 0.95),
+        };
+        let (share, named) = decided(n, &mut rng, 10_000, further, is_decided);
+        assert!(
+            named >= LEAST_NAMED && share >= LEAST_SHARE,
+            "{n} trials, a limit: {share:.3} of {named}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::CheckArgs;
 use crate::commands::imported;
 use crate::commands::judged::{
-    UNDECIDED, conclude, directories, more_trials, read, read_directory,
+    UNDECIDED, WITHOUT_FIGURES, conclude, directories, more_trials, read, read_directory,
 };
 use crate::commands::search;
 use crate::exit::{self, Code, Failure, Result};
@@ -51,8 +51,12 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
     );
     let text = report.render(args.format.into(), &render_options());
     let concluded = conclude(&text, judgement, whole)?;
+    let lack = match report.lacks_figures() {
+        true => WITHOUT_FIGURES,
+        false => UNDECIDED,
+    };
     if matches!(judgement, Some(Code::Undecided))
-        && let Some(command) = more_trials(which, &run.manifest, UNDECIDED, &report.further())
+        && let Some(command) = more_trials(which, &run.manifest, lack, &report.further())
     {
         terminal::say(command);
     }

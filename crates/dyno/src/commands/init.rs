@@ -69,8 +69,8 @@ pub(crate) fn init(args: &InitArgs) -> Result {
     Ok(Code::Success.into())
 }
 
-/// Asks what to measure, writes a suite file and returns its path.
-pub(super) fn ask(args: &RunArgs, interrupt: &AtomicBool) -> Result<PathBuf> {
+/// Asks what to measure, and makes that the suite of `args`: as a file, or for a dry run as a text alone.
+pub(super) fn ask(args: &mut RunArgs, interrupt: &AtomicBool) -> Result<()> {
     if !terminal::can_ask() {
         return Err(Failure::message(
             Code::Usage,
@@ -108,12 +108,34 @@ pub(super) fn ask(args: &RunArgs, interrupt: &AtomicBool) -> Result<PathBuf> {
             named.ok_or_else(|| "write median, p99 or p99.9".to_owned())
         },
     )?;
-    let file = create_free(&suite(&names, load, goal))?;
+    let text = suite(&names, load, goal);
+    if args.dry_run {
+        terminal::say("A dry run writes no suite file.");
+        args.answers = Some(text);
+        return Ok(());
+    }
+    let file = create_free(&text)?;
     terminal::say(format!(
-        "The answers are in {0}, with comments. The same again: dyno run {0}",
-        file.display()
+        "The answers are in {}, with comments. The same again: {}",
+        file.display(),
+        again(&file, terminal::arguments())
     ));
-    Ok(file)
+    args.suite = Some(file.to_string_lossy().into_owned());
+    Ok(())
+}
+
+/// The command that was `given`, `dyno run` without a suite, with this suite file. `--out` is left out: each run has a directory of its own.
+fn again(file: &Path, given: Vec<String>) -> String {
+    let mut command = format!("dyno run {}", trust::shell_word(&file.to_string_lossy()));
+    let mut options = given.into_iter().skip(2);
+    while let Some(word) = options.next() {
+        if word == "--out" {
+            options.next();
+        } else if !word.starts_with("--out=") {
+            command = format!("{command} {}", trust::shell_word(&word));
+        }
+    }
+    command
 }
 
 /// Asks until the answer can be read; an empty one is `default`.
@@ -267,6 +289,17 @@ mod tests {
         assert_eq!(window("64 B at 1 kHz", 2), "window = \"1000 ms\"");
         assert_eq!(window("64 B", 2), "window = \"300 ms\"");
         assert_eq!(window("1 MiB", 2), "window = \"5400 ms\"");
+    }
+
+    #[test]
+    fn the_same_again_has_all_options_but_the_directory() {
+        let given =
+            "dyno run --trials 2 --out a --set wait=spin --out=b --quiet --files=my\tfolder";
+        let given = given.split(' ').map(str::to_owned).collect();
+        assert_eq!(
+            again(Path::new("my-suite.toml"), given),
+            "dyno run my-suite.toml --trials 2 --set wait=spin --quiet '--files=my\tfolder'"
+        );
     }
 
     #[test]

@@ -5,10 +5,11 @@ use crate::commands::trust;
 use crate::exit::{Code, Failure, Result};
 use crate::progress::minutes;
 use crate::terminal;
-use dyno_model::Nanos;
 use dyno_model::plan::More;
 use dyno_model::record::{Run, RunManifest};
-use dyno_model::unit::counted;
+use dyno_model::unit::{counted, percent};
+use dyno_model::{Nanos, Plan};
+use dyno_stats::POWER;
 use dyno_store::{ReadRun, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ pub(super) fn directories(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
 }
 
 /// What would end a lack of trials in a run; `further`: for each figure or verdict that lacks some, how many, where that is known.
-/// `state` says what is so, and `verb` what more trials would do. With the command, and the time that it takes. `None` where the run
+/// `state` says what is so, and `verb` what more trials do. With the command, and the time that it takes. `None` where the run
 /// cannot have more trials, as one of another machine.
 pub(super) fn more_trials(
     which: &Path,
@@ -94,24 +95,37 @@ pub(super) fn more_trials(
     let Some(most) = most else {
         return Some(format!("{state}; add trials to this run with: {command} N"));
     };
-    let round = plan.here().map(|e| dyno_plan::nominal_trial(plan, e).0);
-    let time = round
-        .fold(0, u64::saturating_add)
-        .saturating_mul(most.into());
+    let time = round_time(plan).0.saturating_mul(most.into());
+    let chance = match (verb == WOULD_DECIDE, known.len()) {
+        (false, _) => String::new(),
+        (true, 1) => format!(" with a chance of {}", percent(POWER)),
+        (true, _) => format!(" with a chance of {} each", percent(POWER)),
+    };
     let these = match (known.len(), further.len()) {
         (1, 1) => "it".to_owned(),
         (known, all) if known == all => format!("all {all}"),
         (known, all) => format!("{known} of {all}"),
     };
     Some(format!(
-        "{state}; about {} would {verb} {these}, in about {}: {command} {most}",
+        "{state}; about {} {verb} {these}{chance}, in about {}: {command} {most}",
         counted(most as usize, "more trial"),
         minutes(Nanos(time).into())
     ))
 }
 
-/// Where a verdict lacks trials; see [`more_trials`].
-pub(super) const UNDECIDED: (&str, &str) = ("undecided", "decide");
+/// The time that one trial of each experiment takes.
+pub(super) fn round_time(plan: &Plan) -> Nanos {
+    let round = plan.here().map(|e| dyno_plan::nominal_trial(plan, e).0);
+    Nanos(round.fold(0, u64::saturating_add))
+}
+
+const WOULD_DECIDE: &str = "would decide";
+
+/// Where verdicts lack trials; see [`more_trials`].
+pub(super) const UNDECIDED: (&str, &str) = ("undecided", WOULD_DECIDE);
+
+/// Where verdicts lack trials, of some even for a figure.
+pub(super) const WITHOUT_FIGURES: (&str, &str) = ("undecided", "may decide");
 
 /// Prints what came of it. The judgement's own code comes first; without one, trials that could not be read
 /// make the rest incomplete.

@@ -1,7 +1,7 @@
 //! What `dyno run` is asked for: by its arguments, or with `--like` by a stored run.
 
 use crate::agents::agent_command;
-use crate::cli::{ClockArg, RunArgs};
+use crate::cli::{ClockArg, InitArgs, RunArgs};
 use crate::commands::check::limits_text;
 use crate::commands::judged::located;
 use crate::exit::{Code, Failure, Result};
@@ -55,10 +55,19 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
 
 fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
     let mut catalog = files::catalog(&args.files)?;
-    let suite = args.suite.as_deref().unwrap_or_default();
-    let suite = files::name_or_file(suite, &mut |name, path, text| {
-        catalog.add_suite(name, path, text);
-    })?;
+    let suite = match (&args.suite, &args.answers) {
+        (None, Some(text)) => {
+            let name = InitArgs::FILE.trim_end_matches(".toml");
+            catalog.add_suite(name, InitArgs::FILE, text.clone());
+            name.to_owned()
+        }
+        (suite, _) => files::name_or_file(
+            suite.as_deref().unwrap_or_default(),
+            &mut |name, path, text| {
+                catalog.add_suite(name, path, text);
+            },
+        )?,
+    };
     files::add_study(&mut catalog, &suite)?;
     let testbed = args.testbed.as_deref().unwrap_or(TESTBED);
     let testbed = testbed_of(testbed, &mut catalog)?;

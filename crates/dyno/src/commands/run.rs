@@ -2,6 +2,7 @@
 
 mod dry;
 mod resume;
+mod until;
 
 #[cfg(not(feature = "live"))]
 use crate::absent::view::{self, Live};
@@ -30,6 +31,7 @@ use dyno_model::record::{Outcome, Run};
 use dyno_runner::{AgentCommand, Ending, RunOptions};
 use dyno_store::RunWriter;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Plans, measures, stores and prints.
@@ -38,18 +40,18 @@ pub(crate) fn run(mut args: RunArgs) -> Result {
         let () = view::check_terminal("--live needs a terminal; leave it out")?;
     }
     // Arguments that conflict with --resume keep clap from asking for it.
-    if args.more.is_some() && args.resume.is_none() {
+    if (args.more.is_some() || args.until_decided.is_some()) && args.resume.is_none() {
         return Err(Failure::message(
             Code::Usage,
-            "--more adds trials to a stored run: name the run with --resume RUN, or set --trials for a new one",
+            "--more and --until-decided add trials to a stored run: name the run with --resume RUN, or set --trials for a new one",
         ));
     }
     let mut progress = Progress::new(args.quiet, args.live);
     let interrupt = on_interrupt(args.live)?;
     if args.suite.is_none() && args.resume.is_none() && args.like.is_none() {
-        let file = init::ask(&args, &interrupt)?;
-        args.suite = Some(file.to_string_lossy().into_owned());
+        let () = init::ask(&mut args, &interrupt)?;
     }
+    let mut looks = until::Looks::new(&args)?;
     report_sweep(&progress);
     let agent = agent_command()?;
     let (writer, run) = match &args.resume {
@@ -63,6 +65,28 @@ pub(crate) fn run(mut args: RunArgs) -> Result {
             None => return Ok(Code::Success.into()),
         },
     };
+    let directory = writer.dir().to_path_buf();
+    let mut ending = measure(&args, writer, run, &agent, &mut progress, &interrupt)?;
+    if let Some(looks) = &mut looks {
+        while ending == Ending::Complete
+            && let Some(trials) = looks.more(&directory, &progress)?
+        {
+            let (writer, run) = resume::add(&args, &directory, trials, &progress)?;
+            ending = measure(&args, writer, run, &agent, &mut progress, &interrupt)?;
+        }
+    }
+    finish(&args, &directory, ending, &agent, &progress)
+}
+
+/// Measures and stores what the plan has and the run lacks.
+fn measure(
+    args: &RunArgs,
+    writer: RunWriter,
+    run: Run,
+    agent: &AgentCommand,
+    progress: &mut Progress,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Ending> {
     // A resumed run stamps with a clock calibrated now: ticks of another boot mean nothing.
     let origin = run.manifest.origin.as_ref();
     let stored = origin.and_then(|origin| origin.request.clock);
@@ -72,36 +96,31 @@ pub(crate) fn run(mut args: RunArgs) -> Result {
     let bare = match &run.manifest.bare {
         Some(bare) => bare.clone(),
         // A run of an older Dyno is resumed.
-        None => bare_machine(&progress)?,
+        None => bare_machine(progress)?,
     };
     let live = match args.live {
         true => Some(Live::start(&run.manifest, &run.trials, interrupt.clone())?),
         false => None,
     };
     let options = RunOptions {
-        agent,
+        agent: agent.clone(),
         clock,
-        interrupt,
+        interrupt: interrupt.clone(),
         bare,
         stored: run.trials,
     };
-    let directory = writer.dir().to_path_buf();
     let mut store = |record: &_| writer.write_trial(record);
     let mut on_event = |event: &RunEvent| match &live {
         Some(live) => live.on_event(event),
         None => progress.on_event(event),
     };
     let plan = &run.manifest.plan;
-    let ending = exit::of_run(match Climb::new(&run.manifest)? {
+    exit::of_run(match Climb::new(&run.manifest)? {
         Some(mut climb) => {
             dyno_runner::run_guided(plan, &mut climb, &options, &mut store, &mut on_event)
         }
         None => dyno_runner::run(plan, &options, &mut store, &mut on_event),
-    });
-    drop(live);
-    let ending = ending?;
-    drop(writer);
-    finish(&args, &directory, ending, &options.agent, &progress)
+    })
 }
 
 /// Plans and creates the run directory; nothing for a dry run.

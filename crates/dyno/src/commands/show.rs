@@ -247,7 +247,7 @@ fn withheld(run: &Run, summary: &Summary, format: Format, directory: &Path) -> S
         1 => "a p50 or p99 is withheld".to_owned(),
         n => format!("{n} p50s and p99s are withheld"),
     };
-    let line = more_trials(directory, &run.manifest, (&state, "give"), &lacking);
+    let line = more_trials(directory, &run.manifest, (&state, "would give"), &lacking);
     line.map_or_else(String::new, |line| format!("\n{}\n", clean(&line)))
 }
 

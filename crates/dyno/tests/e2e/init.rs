@@ -56,7 +56,7 @@ fn three_answers_make_a_suite_that_is_run() {
     run.says("[median] ");
     // Enter takes the answer in brackets.
     run.press("\n");
-    run.says("The same again: dyno run my-suite-2.toml");
+    run.says("The same again: dyno run my-suite-2.toml --trials 2");
     let (code, stdout) = run.ended();
     assert_eq!(code, Some(0), "{stdout}");
     let shown = place.show("out");
@@ -72,6 +72,23 @@ fn three_answers_make_a_suite_that_is_run() {
         .says("pipe");
     let kept = std::fs::read_to_string(place.path("my-suite.toml")).unwrap();
     assert_eq!(kept, "# somebody's own\n");
+}
+
+#[test]
+fn a_dry_run_asks_and_writes_nothing() {
+    let place = Place::new();
+    let mut run = Session::start(&place, &["run", "--dry-run", "--stack", "pipe"]);
+    run.says("[64 B at 1 kHz] ");
+    run.press("32 B\n");
+    run.says("[median] ");
+    run.press("p99\n");
+    let (code, shown) = run.ended();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(
+        shown.contains("pipe") && shown.contains("10 trials"),
+        "{shown}"
+    );
+    assert!(!place.path("my-suite.toml").exists() && !place.path("runs").exists());
 }
 
 #[test]

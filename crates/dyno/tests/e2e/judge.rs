@@ -552,7 +552,7 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
     check("open.toml", &limit("p99.9", "1 s"))
         .with_code(7)
         .says("p99.9 needs 3688 samples, but there are 600")
-        .says("undecided; about 21 more trials would decide it, in about ")
+        .says("undecided; about 21 more trials may decide it, in about ")
         .says(": dyno run --resume run --more 21");
     for (format, text) in [
         ("markdown", "| UNDECIDED |"),

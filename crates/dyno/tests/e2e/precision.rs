@@ -280,3 +280,44 @@ fn participants_that_are_not_pinned_say_where_they_ran() {
         assert!(trial["noise"]["window"]["wall"].as_u64().unwrap() > 0);
     }
 }
+
+#[test]
+fn trials_are_added_until_limits_are_decided_or_the_budget_ends() {
+    let place = place();
+    let base = ["run", "short", "--out", "out", "--quiet", "--repeats", "0"];
+    place.run(&base).with_code(0);
+    let had = count_of(&place.trials("out"), 0);
+    let limit = |quantile: &str, at_most: &str| {
+        format!(
+            "[[limit]]\nname = \"x\"\nmetric = \"rtt\"\nquantile = \"{quantile}\"\nat_most = \"{at_most}\"\n"
+        )
+    };
+    place.file("easy.toml", &limit("p50", "100 s"));
+    let until = |limits: &str, more: &[&str]| {
+        let base = [
+            "run",
+            "--resume",
+            "out",
+            "--until-decided",
+            limits,
+            "--quiet",
+        ];
+        place.run(&[&base[..], more].concat())
+    };
+    until("easy.toml", &[])
+        .with_code(0)
+        .says("look 1: 1 result decided")
+        .says("dyno check out easy.toml --confidence 99%");
+    assert_eq!(count_of(&place.trials("out"), 0), had);
+    place.file("hard.toml", &limit("p99.9", "100 s"));
+    let most = had + 1;
+    until("hard.toml", &["--max-trials", &most.to_string()])
+        .with_code(0)
+        .says("look 1: 1 of 1 result undecided; adding 1 trial of each experiment")
+        .says("--max-trials");
+    assert_eq!(count_of(&place.trials("out"), 0), most);
+    place
+        .run(&["run", "short", "--until-decided", "easy.toml"])
+        .with_code(2)
+        .says("--resume");
+}

@@ -58,9 +58,30 @@ pub(super) fn resume(
         progress.say(format!("warning: {problem}"));
     }
     here_as_before(&directory, &read.run)?;
-    let mut run = read.run;
-    if let Some(trials) = args.more {
-        run.manifest.plan = with_more(&run.manifest.plan, trials, &directory)?;
+    lengthened(args, writer, read.run, args.more, progress)
+}
+
+/// Opens a run that was just measured here, with so many more trials of each experiment.
+pub(super) fn add(
+    args: &RunArgs,
+    directory: &Path,
+    trials: u32,
+    progress: &Progress,
+) -> Result<(RunWriter, Run)> {
+    let (writer, read) = RunWriter::open_for_resume(directory, Redo::Interrupted)
+        .map_err(Failure::with(Code::Store))?;
+    lengthened(args, writer, read.run, Some(trials), progress)
+}
+
+fn lengthened(
+    args: &RunArgs,
+    writer: RunWriter,
+    mut run: Run,
+    more: Option<u32>,
+    progress: &Progress,
+) -> Result<(RunWriter, Run)> {
+    if let Some(trials) = more {
+        run.manifest.plan = with_more(&run.manifest.plan, trials, writer.dir())?;
         writer
             .write_plan(&run.manifest.plan)
             .map_err(Failure::with(Code::Store))?;
