@@ -100,7 +100,7 @@ pub(crate) struct Trials<'a> {
 /// Why none of these trials tells what it cost.
 pub(crate) fn no_cost(trials: &[&TrialRecord]) -> &'static str {
     match trials.iter().all(|t| t.cost.processes.is_empty()) {
-        true => "no trial has costs; its warnings say why",
+        true => "no trial has costs; its warnings say why, and trials in slices have none",
         false => "no message arrived",
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::mistakes::{PlanError, nothing_was_run};
 use dyno_model::plan::{Extent, Reach};
-use dyno_model::{Experiment, Nanos, Request, Role, Slices, Stack, Testbed, WorkloadKind};
+use dyno_model::{
+    Experiment, Nanos, Request, Role, Slices, Stack, Testbed, Workload, WorkloadKind,
+};
 use dyno_toml::{Place, Problem, Problems};
 use std::collections::BTreeMap;
 
@@ -115,6 +117,21 @@ fn objection(
         || new.counted
     {
         return Some("flows, faults, starts and counts of system calls take whole trials".into());
+    }
+    if let Workload::PingPong { gap, .. } | Workload::Call { gap, .. } = new.workload
+        && gap.0 >= slices.length.0 / 2
+    {
+        return Some(format!(
+            "its messages are {gap} apart, and a slice of {} would count one or none of them",
+            slices.length
+        ));
+    }
+    if let Some(poll) = new.echo_poll
+        && poll > slices.gap
+    {
+        return Some(format!(
+            "its echo sleeps for {poll} after each answer, and replies would come in slices of the other side"
+        ));
     }
     let sides = [base, new].map(|e| (e, stacks.get(&e.stack)));
     for (e, stack) in sides {

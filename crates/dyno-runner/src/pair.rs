@@ -174,7 +174,8 @@ fn failure(records: &[TrialRecord]) -> Option<(FailureKind, String)> {
 fn fail(records: &mut [TrialRecord], other: Option<(FailureKind, String)>) {
     let Some((kind, error)) = other else { return };
     for record in records {
-        if record.outcome == Outcome::Completed {
+        // What the user ended is measured again, on both sides.
+        if record.outcome == Outcome::Completed || kind == FailureKind::Interrupted {
             record.outcome = Outcome::Failed {
                 kind,
                 step: "collect".into(),

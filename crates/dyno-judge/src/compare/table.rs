@@ -4,8 +4,9 @@ use super::comparison::{CompareOptions, Compared, ComparedCell, Finding, Grade, 
 use super::ratio::{geometric_mean, ratio_of, widened};
 use crate::cell;
 use crate::figure::{Figure, Trials};
-use dyno_model::record::Run;
-use dyno_model::{Experiment, Metric};
+use dyno_model::cause::{Cause, FailureCause};
+use dyno_model::record::{Outcome, Run};
+use dyno_model::{Experiment, Metric, TrialRecord};
 use dyno_report::{Basis, Shortfall, add_counts, is_deaf, missing_messages};
 use dyno_stats::{Pairing, Verdict, chance_of_hits, is_higher, simultaneous, verdict};
 
@@ -107,7 +108,7 @@ impl Table {
                 failed.push(LeftOut {
                     cell: pair_label(x, y),
                     reason: [vec![side.to_owned()], remarks].concat().join("; "),
-                    new_failed: !a.records().is_empty(),
+                    new_failed: !a.records().is_empty() || case.only_new_failed(),
                     is_undecided: true,
                 });
                 continue;
@@ -186,14 +187,50 @@ impl<'a> Case<'a> {
         !self.x.faults.is_empty() && !self.y.faults.is_empty()
     }
 
-    /// The row of trials that show nothing.
+    /// The row of trials that show nothing. One that failed because the other side failed, with which it took turns, is that
+    /// side's failure.
     fn failures(&self, level: f64) -> Row {
-        let of = |run, id| match Shortfall::of(run, id) {
-            Some(short) => short.counts(),
+        let of = |run: &Run, id, others: usize| match Shortfall::of(run, id) {
+            Some(short) => {
+                let (bad, of) = short.counts();
+                (bad.saturating_sub(others), of)
+            }
             None => (0, run.trials_of(id).count()),
         };
-        let (base, new) = (of(self.base, self.x.id), of(self.new, self.y.id));
+        let (of_new, of_base) = self.failed_by_other();
+        let base = of(self.base, self.x.id, of_new);
+        let new = of(self.new, self.y.id, of_base);
         rare(Figure::Failed, base, new, level)
+    }
+
+    /// How many trials of the base failed because the new side did, and the other way round.
+    fn failed_by_other(&self) -> (usize, usize) {
+        if self.x.slices.is_none() || self.pairing != Pairing::Paired {
+            return (0, 0);
+        }
+        let waited = |t: &TrialRecord| {
+            let Outcome::Failed { cause, .. } = &t.outcome else {
+                return false;
+            };
+            matches!(cause, Cause::Known(FailureCause::OtherSide { .. }))
+        };
+        let (base, new) = (self.x.id, self.y.id);
+        let of = |own, other| {
+            let by_other = |t: &&TrialRecord| {
+                let failed = |o: &TrialRecord| {
+                    o.id.number == t.id.number && o.outcome != Outcome::Completed && !waited(o)
+                };
+                waited(t) && self.new.trials_of(other).any(failed)
+            };
+            self.new.trials_of(own).filter(by_other).count()
+        };
+        (of(base, new), of(new, base))
+    }
+
+    /// Whether only the new side failed of two that took turns, whose trials fail together.
+    fn only_new_failed(&self) -> bool {
+        let (of_new, of_base) = self.failed_by_other();
+        of_new > 0 && of_base == 0
     }
 
     /// The row of trials in which a receiver never got a newer message, where both sides have faults. Those that the host

@@ -144,6 +144,8 @@ impl Trial<'_, '_> {
                 Met::NotYet => "it was not ready in time",
                 Met::Left => "it ended before the start",
             };
+            // An interrupt ends both sides, and the other one may have seen it first.
+            self.check_interrupt()?;
             let error = error.to_owned();
             return Err(self.failed(FailureKind::Error, FailureCause::OtherSide { error }));
         }

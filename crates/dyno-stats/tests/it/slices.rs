@@ -137,6 +137,23 @@ fn slices_find_a_small_difference_that_whole_trials_mostly_miss() {
     assert!(slices >= 0.95 && whole <= 0.5, "{slices} and {whole}");
 }
 
+#[test]
+fn slices_that_are_slow_or_fast_on_one_side_alone_stay_as_they_are() {
+    let of = |level: f64| {
+        let slice = |i: u32| -> Vec<f64> {
+            let level = if i.is_multiple_of(10) { level } else { 1.0 };
+            let message = |m: u32| level * (1_000.0 + f64::from(m));
+            (0..50).map(message).collect()
+        };
+        TrialSamples::from_values(&(0..50).map(slice).collect::<Vec<_>>(), 0)
+    };
+    for (level, ratio) in [(10.0, 10.0), (0.25, 1.0)] {
+        let (new, base) = slice_quantiles(&of(level), &of(1.0), 0.99).unwrap();
+        let off = new / base / ratio;
+        assert!((off - 1.0).abs() < 0.02, "{level}: {new} and {base}");
+    }
+}
+
 fn side() -> impl Strategy<Value = (Vec<Vec<f64>>, u64)> {
     let slice = prop::collection::vec(1.0f64..1e6, 0..8);
     (prop::collection::vec(slice, 1..6), 0u64..4)
