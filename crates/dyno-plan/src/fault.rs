@@ -297,13 +297,17 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                 .label(format!("a {name} strikes it earlier"))
                 .help("let another receiver join, or strike another participant")
                 .note(problems);
-            } else if earlier.what.ends() && *who == later.who.value {
+            } else if earlier.what.ends() && (*who == later.who.value || strikes(later, who)) {
+                let help = match earlier.what {
+                    FaultKind::Join => "leave out the join, or strike another participant",
+                    _ => "write `restart` for the first of the two, or strike another participant",
+                };
                 Problem::at(
                     &later.who.at,
                     format!("nothing can strike the {who} after its {name}"),
                 )
                 .label("its process is gone, and nobody takes its place")
-                .help("write `restart` for the first of the two, or strike another participant")
+                .help(help)
                 .note(problems);
             } else if shares_target(earlier, later) && later.at.value <= end {
                 Problem::at(
@@ -318,11 +322,11 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
     }
 }
 
-/// Whether the fault strikes the process of `receiver`.
-fn strikes(fault: &FaultSpec, receiver: &Target) -> bool {
-    let is_storm =
-        fault.what == FaultKind::Storm && matches!(fault.who.value, Target::Receiver { .. });
-    fault.what.info().on == On::Process && (fault.who.value == *receiver || is_storm)
+/// Whether the fault strikes the process of `who`, alone or with all of its side.
+fn strikes(fault: &FaultSpec, who: &Target) -> bool {
+    let is_of_side = std::mem::discriminant(&fault.who.value) == std::mem::discriminant(who);
+    let is_storm = fault.what == FaultKind::Storm && is_of_side;
+    fault.what.info().on == On::Process && (fault.who.value == *who || is_storm)
 }
 
 /// Whether both strike the same, or one of them all processes and the other one any of them.

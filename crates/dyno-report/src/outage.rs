@@ -74,7 +74,10 @@ fn relapse_of(o: &Outage, proof: Nanos) -> Option<Relapse> {
     let latest = o.recovery?.saturating_add(proof);
     match o.steady {
         Some(steady) => (steady > latest).then_some(Relapse::Until(steady)),
-        None if o.seen < latest.saturating_add(proof) => Some(Relapse::Unknown),
+        // Older records do not have it, and what is missing there must not soften the verdict.
+        None if o.seen > Nanos::ZERO && o.seen < latest.saturating_add(proof) => {
+            Some(Relapse::Unknown)
+        }
         None => Some(Relapse::ToTheEnd),
     }
 }

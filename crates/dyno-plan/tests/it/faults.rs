@@ -168,6 +168,13 @@ fn faults_that_contradict_are_told() {
             )
         ),
         (
+            "a storm after one of them has left",
+            two(
+                &fault("join", "receiver 2", "for = \"1 s\""),
+                &later("storm", "receiver", "5 s", "for = \"1 s\"")
+            )
+        ),
+        (
             "after its end",
             two(
                 &fault("kill", "sender", ""),

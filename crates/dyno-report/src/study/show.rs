@@ -178,7 +178,9 @@ fn show<'a>(table: &Table, whole: &Scope<'a>, out: &mut Page) {
             continue;
         };
         let title = scope.text(&table.title).unwrap_or_default();
-        whole.titles.borrow_mut().extend(grid.head.iter().cloned());
+        if !grid.is_empty() {
+            whole.titles.borrow_mut().extend(grid.head.iter().cloned());
+        }
         match table.empty.as_ref().filter(|_| grid.is_empty()) {
             Some(empty) => out.list(&title, &[scope.text(empty).unwrap_or_default()]),
             None if table.list => {

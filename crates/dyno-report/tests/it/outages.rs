@@ -57,17 +57,18 @@ fn deaf_and_half_deaf_trials_are_counted() {
 #[test]
 fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     let seconds = |s: f64| Some(Nanos((s * 1e9) as u64));
-    let relapse = |trials: &[(f64, Option<Nanos>)]| {
+    let relapse_within = |window: u64, trials: &[(f64, Option<Nanos>)]| {
         let mut b = Builder::new("outage", "relapses", "stacks");
         let id = b.experiment("udp", outages::unplugged);
         for (recovery, steady) in trials {
             let mut end = outages::end(1, Some(recovery * 1e3));
-            (end.steady, end.seen, end.lost) = (*steady, Nanos::from_secs(7), 0);
+            (end.steady, end.seen, end.lost) = (*steady, Nanos::from_secs(window), 0);
             outages::add_outage(&mut b, id, vec![end], None);
         }
         let s = summarise(&b.build(), &SummaryOptions::default());
         dyno_report::outage_relapse(&s.experiments[0])
     };
+    let relapse = |trials: &[(f64, Option<Nanos>)]| relapse_within(7, trials);
     // At 1 kHz a steady state takes 100 ms to prove, and begins within 100 ms of the recovery.
     let slow = (2.9, seconds(3.0));
     assert_eq!(relapse(&[slow, slow]), None);
@@ -95,6 +96,12 @@ fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     let seen = relapse(&[slow, (6.8, None)]);
     assert_eq!(
         seen.unwrap(),
+        "is not steady when the window ends in 1 of 2 trials"
+    );
+    // A record from before that time was stored.
+    let old = relapse_within(0, &[slow, (0.1, None)]);
+    assert_eq!(
+        old.unwrap(),
         "is not steady when the window ends in 1 of 2 trials"
     );
 }
