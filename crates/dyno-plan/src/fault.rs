@@ -91,8 +91,8 @@ pub(crate) fn read(
             )
             .label("the experiment has [[experiment.fault]]")
             .help(
-                "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only messages that are due on \
-                 a schedule show for how long none came",
+                "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only \
+                 messages that are due on a schedule show how long an outage lasts",
             ).note(problems);
     }
     let mut faults: Vec<FaultSpec> = items
@@ -302,7 +302,7 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                     &later.who.at,
                     format!("nothing can strike the {who} after its {name}"),
                 )
-                .label("its process is gone, and nobody takes its place")
+                .label("its process has ended and is not replaced")
                 .help("write `restart` for the first of the two, or strike another participant")
                 .note(problems);
             } else if shares_target(earlier, later) && later.at.value <= end {

@@ -39,7 +39,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         Status::Fail if limit.measure == Measure::Deaf && trials.all_disturbed() => (
             Status::Undecided,
             format!(
-                "the host disturbed every trial; they would fail: {}",
+                "the host disturbed every trial; judged by these trials, the limit fails: {}",
                 finding.reason
             ),
         ),
@@ -50,7 +50,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     let mut remarks = trials.remarks;
     if all_disturbed {
         remarks.push(format!(
-            "the host disturbed every trial ({trials_used}), so they are used nevertheless"
+            "the host disturbed every trial ({trials_used}), so Dyno uses the disturbed trials"
         ));
     }
     Checked {
@@ -132,12 +132,14 @@ impl<'a> Case<'a> {
             if let Some(short) = Shortfall::of(run, *id) {
                 let whose = if *id == e.id { "" } else { " of the floor" };
                 let short = short.text_of(whose);
-                return Some(format!("{short}; the others would pass: {kept}"));
+                return Some(format!(
+                    "{short}; judged by the other trials, the limit passes: {kept}"
+                ));
             }
         }
         if trials.all_disturbed() {
             return Some(format!(
-                "the host disturbed every trial; they would pass: {kept}"
+                "the host disturbed every trial; judged by these trials, the limit passes: {kept}"
             ));
         }
         let below = floor.map_or_else(|| vec![Basis::COUNTED], |floor| Basis::all(run, floor));
@@ -249,16 +251,14 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
     let of = counted(samples, "sample");
     let reason = match standing {
         Standing::Breaks => {
-            format!(
-                "the largest of {of} in the trials that count breaks it, and one such sample is enough"
-            )
+            format!("the largest of {of} is outside of the limit, and one such sample is enough")
         }
-        _ if !limit.bound.line().is_kept_by(value) => format!(
-            "the largest of {of} in the trials that count is above it by less than the clocks' bound"
-        ),
+        _ if !limit.bound.line().is_kept_by(value) => {
+            format!("the largest of {of} is above the limit by less than the clocks' bound")
+        }
         _ => format!(
-            "the largest of {of} in the trials that count keeps it, but a later one may be larger: \
-             no number of samples can show that such a limit is kept"
+            "the largest of {of} is within the limit, but a later one may be larger: no number of \
+             samples can prove such a limit"
         ),
     };
     Finding::new(standing, found, reason)
@@ -484,7 +484,7 @@ fn mean_start(
             (true, time) => ("the longest of a trial is", time),
             (false, time) => ("the slowest start took", time),
         };
-        finding.but = Some(format!("the mean keeps it, but {what} {time}"));
+        finding.but = Some(format!("the mean is within the limit, but {what} {time}"));
     }
     finding
 }
@@ -504,9 +504,12 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize) -> Finding {
     let standing = line.standing(Some(&found));
     let mut more = None;
     let reason = match standing {
-        Standing::Keeps => format!("the bad end of its interval, {}, keeps it", text(bad)),
+        Standing::Keeps => format!(
+            "even the worst value of its interval, {}, is within the limit",
+            text(bad)
+        ),
         Standing::Breaks => format!(
-            "even the good end of its interval, {}, breaks it",
+            "even the best value of its interval, {}, is outside of the limit",
             text(good)
         ),
         Standing::Refused => "its figure contradicts its own interval: look at its trials".into(),
@@ -548,11 +551,11 @@ fn further(
     if end.is_infinite() || end <= 0.0 {
         let why = match measure {
             Measure::Latency(..) | Measure::XFloor(_) if end.is_infinite() => {
-                "lost messages, or too few or too different trials, leave"
+                "messages were lost, or trials are too few or too different"
             }
-            _ => "too few or too different trials leave",
+            _ => "trials are too few or too different",
         };
-        let why = format!("{why} its interval without an end there: measure more trials");
+        let why = format!("{why}, so its interval has no end on this side: measure more trials");
         return (why, None);
     }
     if value <= 0.0 {

@@ -106,11 +106,11 @@ struct GatewayJson {
     back: bool,
     /// Messages that it took.
     taken: u64,
-    /// Those that the next leg accepted.
+    /// Messages that the next leg accepted.
     sent: u64,
-    /// Those that it refused.
+    /// Messages that the next leg refused.
     refused: u64,
-    /// Those that the gateway's own queue lost.
+    /// Messages that the gateway's own queue lost.
     dropped: u64,
     /// Copies of a payload into memory of the gateway's own.
     copied: u64,

@@ -1,4 +1,4 @@
-//! What many elements hold: an estimate, and a mean.
+//! Fields that many elements share: an estimate, and a mean.
 
 use crate::number::{exported, latency_ns};
 use dyno_stats::{Estimate, Latency, Mean};

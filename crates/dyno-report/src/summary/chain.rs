@@ -54,7 +54,7 @@ pub struct PartSummary {
     pub in_tail: Option<f64>,
 }
 
-/// What went over one leg, all trials together.
+/// The messages of one leg, all trials together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "leg"))]
@@ -73,7 +73,7 @@ pub struct LegSummary {
     pub lost: u64,
 }
 
-/// What a gateway did with the messages of one direction, all trials together.
+/// The messages of one direction in a gateway, all trials together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewaySummary {
     /// From 1.

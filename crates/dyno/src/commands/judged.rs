@@ -100,8 +100,8 @@ pub(super) fn more_trials(
         .saturating_mul(most.into());
     let these = match (known.len(), further.len()) {
         (1, 1) => "it".to_owned(),
-        (known, all) if known == all => format!("all {all}"),
-        (known, all) => format!("{known} of {all}"),
+        (known, all) if known == all => "all of them".to_owned(),
+        (known, all) => format!("{known} of these {all}"),
     };
     Some(format!(
         "{state}; about {} would {verb} {these}, in about {}: {command} {most}",
