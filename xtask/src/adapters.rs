@@ -13,8 +13,9 @@ const TOOLS: &[&str] = &["cmake", "g++", "make"];
 const USAGE: &str = "\
 usage: cargo xtask adapters [NAME…] [--sanitize] [--no-install]
 
-  NAME…         only these; otherwise all of adapters/ that are no part of the program itself
-  --sanitize    those in C and C++ with the address and undefined-behaviour sanitizers, into adapters-sanitized
+  NAME…         only these adapters; by default all that are not built into the program
+  --sanitize    build those in C and C++ with the address and undefined-behaviour sanitizers, into
+                adapters-sanitized
   --no-install  do not install packages";
 
 /// What to build and how.

@@ -22,18 +22,17 @@ use std::process::Command;
 const DIST_USAGE: &str = "\
 usage: cargo xtask dist [--built] [--check]
 
-  makes target/dist/out: an archive that runs from any folder, Debian packages (each adapter whose library is a
-  dependency is a package of its own), and SHA256SUMS
-  --built   pack the adapters in C and C++ that lie in target/adapters, and what an earlier call has built of Dyno
-            in target/dist; install no packages and build nothing
-  --check   then pack again and compare the bytes, unpack the archive and install the packages in a clean Debian
-            (debootstrap, as root), and run `dyno run quick` there";
+  makes target/dist/out: an archive that runs from any folder, Debian packages (a separate one for each adapter
+  whose library is a dependency), and SHA256SUMS
+  --built   build and install nothing: pack the adapters from target/adapters and the earlier build in target/dist
+  --check   then pack again and compare the bytes; install archive and packages in a clean Debian (debootstrap, as
+            root), and run `dyno run quick` there";
 
 const INSTALL_USAGE: &str = "\
 usage: cargo xtask install [--prefix DIR]
 
-  builds dyno with all features and puts it to DIR/bin, with the adapters that `cargo xtask adapters` has built to
-  DIR/lib/dyno/adapters, man pages and completions to DIR/share; DIR is ~/.local where it is not named";
+  builds dyno with all features and installs it into DIR/bin, the adapters of `cargo xtask adapters` into
+  DIR/lib/dyno/adapters, and manual pages and completions into DIR/share [default of DIR: ~/.local]";
 
 /// Makes archive and packages.
 pub(crate) fn dist(metadata: &Metadata, arguments: &[String]) -> Outcome {

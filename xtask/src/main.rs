@@ -28,27 +28,25 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test      build the adapters, build all, run every test (also doc tests, loom models, and the tests of
-            the report's page in a browser); --fast: only the checks that need no packages, no
-            browser and no C++, for each commit
+  test      build everything and run every test (also doc tests, loom models, and the tests of the
+            report in a browser); --fast: only the checks that need no packages, no browser and no
+            C++, for each commit
   adapters  install the packages for adapters in shared libraries, and build them; --help says more
-  install   build dyno and put it with its adapters on this machine; --prefix names where
+  install   build dyno and install it with its adapters; --prefix names the folder
   dist      make a release archive and Debian packages; --help says more
   arm64     build dyno for arm64 with Debian's cross compiler, and run it in qemu-user
-  sanitize  the conformance suite over the adapters in C and C++, built with the address and
+  sanitize  run the conformance suite over the adapters in C and C++, built with the address and
             undefined-behaviour sanitizers
-  lint      formatting, clippy, rustdoc, arrows, licences; cargo deny where it is installed
-  arrows    check which crate may depend on which, and that no modules lie in a cycle
+  lint      check formatting, clippy, rustdoc, arrows and licences; also cargo deny, if installed
+  arrows    check that crates depend only on permitted crates, and that modules form no cycles
   licences  check the licences and origins of all dependencies against deny.toml
-  study     measure how often Dyno's own statements are right on this machine: aa, power, clocks, first, noise,
-            nightly, carry-over, again, agree, ground; faults: what its own faults cost; scale: time and
-            memory of planning, tables and the report; `cargo xtask study` lists all
+  study     measure how often Dyno's own statements are right on this machine; `cargo xtask study`
+            lists all studies
   readers   install the programs with which tests read exports, into target/python
-  daemons   build the daemons that tests need and Debian does not have (zenohd), into target/daemons;
-            `daemons vsock`: vhost-device-vsock, the vsock device of virtual machines where the kernel has
-            none, into the user's cache; `daemons dds-bridge`: zenohd-dds, which bridges the stack
-            zenoh-dds-bridge, beside zenohd
-  kernel    take the kernel that virtual machines boot from Debian, without installing it, into the user's cache
+  daemons   build zenohd, which tests need and Debian lacks, into target/daemons; `daemons vsock`
+            builds vhost-device-vsock, for virtual machines on kernels without vsock, into the
+            user's cache; `daemons dds-bridge` builds zenohd-dds, the program of zenoh-dds-bridge
+  kernel    download Debian's kernel for virtual machines into the user's cache
   web       build the scripts of the report's page; --check compares the checked-in bundle with a build
   gallery   run a few suites, make reports of them, and draw the pictures of docs/gallery.md; --help
             says more";

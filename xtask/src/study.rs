@@ -38,18 +38,17 @@ usage: cargo xtask study WHICH
   clocks [TRIALS]     a host whose clock lies, TRIALS times each (100): is the truth inside the bound?
   clocks TRIALS guest  an emulated guest, whose counter differs from this machine's by an unknown
                       constant: do the bounds of all trials of a boot agree on the constant? Needs root, QEMU and a kernel
-  damage [MUTANTS] [FIRST]  real runs with MUTANTS damages by seed (10,000, from FIRST, 1), given to
+  damage [MUTANTS] [FIRST]  MUTANTS damaged copies of real runs (10,000, seeds from FIRST, 1), given to
                       every command that reads runs: does one abort, hang, take 200 MB, or write to
-                      a terminal?
-                      An hour; takes the release build if there is one
-  faults [FAULTS] [FIRST] [DYNO]  runs with FAULTS faults (30) by seed from FIRST on (1): runner, agents, daemons, keeper or ssh
-                      killed or stopped, Ctrl-C, disk, /dev/shm or handles exhausted, clock set; each is resumed: is a trial
-                      lost, something left behind, does a command hang? About 5 s a fault, so that many take several parts, each from the
-                      seed on that the one before it names; more kinds as root, and with
-                      openssh-server. DYNO is another program than the release build
-  scenarios [N] [FIRST] [DYNO]  N random experiments (1,000) with one to four faults each, by seed from FIRST on (1), over
-                      sockets that misbehave, iceoryx2, tcp, zenoh and mosquitto: does Dyno hang, is something left behind, is
-                      each trial accounted for? About 2.5 s a scenario; faults of links as root. DYNO as of `faults`
+                      a terminal? An hour; uses the release build if there is one
+  faults [FAULTS] [FIRST] [DYNO]  runs with FAULTS faults (30, seeds from FIRST, 1): runner, agents, daemons, keeper or ssh
+                      killed or stopped, Ctrl-C, disk, /dev/shm or handles exhausted, clock set; then resumed. Is a trial
+                      lost, something left behind, does a command hang? About 5 s per fault. If there are too many for one part, it
+                      names the seed from which the next part continues; more kinds as root, and with
+                      openssh-server. DYNO: a program other than the release build
+  scenarios [N] [FIRST] [DYNO]  N random experiments (1,000, seeds from FIRST, 1) with one to four faults each, over
+                      faulty sockets, iceoryx2, tcp, zenoh and mosquitto: does Dyno hang, is something left behind, does
+                      each trial have a result or a cause? About 2.5 s per scenario; faults of links need root. DYNO as for `faults`
   first [TRIALS]      is the first sample of a trial like the others? TRIALS trials of each stack (100)
   nightly [NIGHTS] [TRIES]  simulated nights (300): how often does `dyno check --history` raise a
                       false alarm, and how soon does it detect planted changes (TRIES times, 20)?
@@ -65,21 +64,21 @@ usage: cargo xtask study WHICH
   again OLD NEW       two run directories of one suite: share of new p50 within the old intervals
   agree [TURNS]       the libraries' own tools and Dyno, interleaved TURNS times (5) on the same CPUs: do they agree?
   audit [FAULTS]      some 220 outputs of real programs with odd options (wrk, fio, iperf3, sockperf, rt-tests, ddsperf, HdrHistogram of
-                      JavaScript and Python, Google Benchmark and criterion, as far as they are installed or can be fetched): does
-                      `dyno audit` object to an honest one? And which of FAULTS planted faults of
-                      each kind in each (2) does it find? 20 minutes
+                      JavaScript and Python, Google Benchmark and criterion, as far as they are available): does
+                      `dyno audit` object to a correct one? And how many of FAULTS planted faults of
+                      each kind (2 in each output) does it find? 20 minutes
   capacity [TURNS] [STACK...]  search each stack's capacity TURNS times (2) and sweep over fixed rates around it;
-                      udp, zenoh-tcp and kuksa where none is named
-  million [STACK...]  a million values through each stack at half its capacity; kuksa, mqtt-qos1, nats and dbus
-                      where none is named
+                      default: udp, zenoh-tcp and kuksa
+  million [STACK...]  a million values through each stack at half its capacity; default: kuksa, mqtt-qos1, nats
+                      and dbus
   ground [TURNS]      cyclictest, `perf bench` and Dyno's probes, interleaved TURNS times (6) on the same CPUs: do they agree?
                       About 30 s a turn; needs perf and cyclictest (Debian: linux-perf, rt-tests)
   machine [TURNS]     a ping-pong in plain C over vsock and TCP, iperf3, and Dyno, in random order
                       within each of TURNS boots of a guest (6): do they agree? Needs root, QEMU, a kernel, libiperf-dev and `cargo xtask daemons vsock`
-  made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times what each costs
+  made-of             pipe, tcp and floor-futex: counted system calls, wake-ups and copies times their costs
                       here, beside the measured p50; half a minute, needs tracefs and root
   scale RUN [TRIALS] [TIMES]  a run directory with TRIALS of each of its experiments (328): time and memory of its summary,
-                      size of its page, time until that can be used (opened TIMES times, 5), and the plan of 33,000
+                      size of its report, time until the report is usable (opened TIMES times, 5), and the plan of 33,000
                       cells; two minutes, needs node and Chromium
   fuzz [MINUTES] [TARGET]  each target of fuzz/ under libFuzzer for MINUTES (10): does any input break a reader of files? Needs
                       `cargo install cargo-fuzz --locked` and a C++ compiler

@@ -186,7 +186,7 @@ fn what_strangers_can_change_is_not_loaded() {
         _ => panic!("loaded from where everybody may write"),
     };
     assert!(
-        said.contains("others may write to it (mode 777); take that right away"),
+        said.contains("others may write to it (mode 777); remove this permission"),
         "{said}"
     );
 }

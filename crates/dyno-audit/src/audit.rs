@@ -1,4 +1,4 @@
-//! All checks over one source, and what they say together.
+//! All checks of one source, and their results together.
 
 use crate::checks::CHECKS;
 use crate::context::Context;
@@ -7,12 +7,12 @@ use crate::outcome::{Outcome, Verdict};
 use crate::statement::Statements;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audit {
     /// All that was checked, the worst first, else in the order of the checks.
     pub outcomes: Vec<Outcome>,
-    /// Claims beside what was measured here; empty where nothing was asked for.
+    /// Claims beside values measured here; empty where nothing was asked for.
     pub measured: Vec<Beside>,
 }
 
@@ -102,7 +102,7 @@ impl Audit {
         };
         let checks: BTreeSet<&str> = self.outcomes.iter().map(|o| o.check).collect();
         let checked = format!(
-            "{figures} figures{with_raw} went through {} checks with {} calculations.",
+            "Dyno checked {figures} figures{with_raw} with {} kinds of checks and {} calculations.",
             checks.len(),
             self.outcomes.len()
         );
@@ -114,13 +114,13 @@ impl Audit {
             .map(of)
             .collect();
         let objections = match objecting.is_empty() {
-            true => "Arithmetic finds no objection to any of them.".to_owned(),
+            true => "Arithmetic contradicts none of them.".to_owned(),
             false => format!("Of these, {}.", listed(&objecting)),
         };
         let open = match count(Verdict::CannotBeKnown) {
             0 => "The source states everything that the checks need.".to_owned(),
             n => format!(
-                "{n} {} be known from what the source says; there is no objection to the others.",
+                "{n} {} be checked, because the source gives too little information. There is no objection to the others.",
                 if n == 1 { "cannot" } else { "more cannot" }
             ),
         };

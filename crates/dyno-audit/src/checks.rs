@@ -24,11 +24,11 @@ use crate::outcome::Outcome;
 pub struct Check {
     /// Its name in results.
     pub name: &'static str,
-    /// What it holds figures to, in one sentence.
+    /// The rule that it checks, in one sentence.
     pub about: &'static str,
     /// Where the rule comes from.
     pub source: &'static str,
-    /// What it takes for granted.
+    /// Its assumption.
     pub assumes: &'static [Assumption],
     pub(crate) run: fn(&Context) -> Vec<Outcome>,
 }
@@ -86,7 +86,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "errors",
-        about: "a rate counts answers and no errors, and a job that failed has measured what came before",
+        about: "a rate counts only successful answers, and the figures of a failed job cover only the time before the failure",
         source: "the tools' own documentation",
         assumes: &[],
         run: ranges::errors,
@@ -107,7 +107,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "spread",
-        about: "σ lies between the bounds that range, mean and n allow, the mean where extremes and percentiles of n values allow, and mean and median within one σ of each other",
+        about: "σ, mean and median are consistent with the range, the percentiles and n",
         source: "Popoviciu 1935; Bhatia and Davis, American Mathematical Monthly 107 (2000); Samuelson, Journal of the American Statistical Association 63 (1968); Hotelling and Solomons 1932",
         assumes: &[moments::NOT_NEGATIVE, moments::MANY],
         run: moments::bounds,
@@ -135,21 +135,21 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "in-flight",
-        about: "rate × latency is the number of messages under way; clients that wait for each answer have one each",
+        about: "rate × latency is the number of messages in progress; a client that waits for each answer has one",
         source: "Little, Operations Research 9 (1961); the interactive response time law of closed systems",
         assumes: &[load::ONE_DIRECTION],
         run: load::in_flight,
     },
     Check {
         name: "cpu-seconds",
-        about: "a rate per second is one over the wall time of a message and not over its processor time",
+        about: "a rate per second counts seconds of wall time, not of processor time",
         source: "definition of a rate; Google Benchmark's kIsRate counters divide by CPU time unless UseRealTime is set",
         assumes: &[],
         run: load::cpu_seconds,
     },
     Check {
         name: "link",
-        about: "what is offered fits the link, and nothing arrives before its last bit was sent",
+        about: "the offered load fits the link, and no message arrives before its last bit was sent",
         source: "serialisation delay: bits / capacity",
         assumes: &[],
         run: load::link,
@@ -163,7 +163,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "clock-step",
-        about: "values that are all multiples of a step coarser than their digits are known to that step only",
+        about: "if all values are multiples of a coarse step, differences below that step mean nothing",
         source: "quantisation: the error is up to one step",
         assumes: &[],
         run: timer::quantised,
@@ -184,7 +184,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "counter",
-        about: "a counter of one operation was not multiplied by how often it ran",
+        about: "a counter per operation was not multiplied by the number of operations",
         source: "definition of a counter per operation",
         assumes: &[],
         run: counters::times_iterations,
@@ -205,7 +205,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "comparison",
-        about: "figures that are set side by side were measured in the same way",
+        about: "figures that the source compares were measured in the same way",
         source: "a comparison varies one thing",
         assumes: &[],
         run: comparison::alike,
@@ -226,7 +226,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "build-and-date",
-        about: "the output's own lines on date, build and processor agree with what is claimed",
+        about: "the output's own lines on date, build and processor agree with the claims",
         source: "banners of the tools",
         assumes: &[],
         run: conditions::banners,
@@ -240,7 +240,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "requirement",
-        about: "a limit says where it comes from, and figures keep the limits that they are said to keep",
+        about: "a limit has a source, and a figure that is said to meet a limit meets it",
         source: "ISO/IEC/IEEE 29148:2018, 5.2.8 (a requirement is traceable)",
         assumes: &[],
         run: conditions::requirements,

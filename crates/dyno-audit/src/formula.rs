@@ -130,7 +130,7 @@ impl Formula {
             .collect();
         match bound.is_empty() {
             true => Err(format!(
-                "nothing that `{first}` fits has figures for all other names of this formula"
+                "`{first}` matches no figures for which all other names of this formula exist, too"
             )),
             false => Ok(bound),
         }
@@ -391,7 +391,7 @@ fn atom(words: &[&str], at: &mut usize, depth: usize) -> Result<Expression, Stri
     }
     if word == "(" {
         if depth > DEEPEST {
-            return Err("too many parentheses within each other".to_owned());
+            return Err("too many nested parentheses".to_owned());
         }
         let inner = level(words, at, depth + 1)?;
         if words.get(*at) != Some(&")") {

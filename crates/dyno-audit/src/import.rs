@@ -82,7 +82,7 @@ pub fn import(
     }
     if clean.trim_start().starts_with("{\"log\":\"") {
         return Err(named(ImportError::file(
-            "this is a file of Docker's log driver, which has each line in JSON of its own; `docker logs NAME` prints the lines themselves",
+            "this is a file of Docker's log driver, which wraps each line in JSON; import the output of `docker logs NAME` instead",
         )));
     }
     let known = Tool::of_head(&clean, tool).map_err(named)?;
@@ -144,7 +144,7 @@ const KNOWN: [(&str, &str); 9] = [
     ),
     (
         "#1 -> #0, Min",
-        "this is the text of pmqtest, ptsematest, svsematest or sigwaittest of rt-tests, which does not say which; run it with `--json=FILE` and import that",
+        "this is text output of pmqtest, ptsematest, svsematest or sigwaittest (rt-tests), which does not name the tool; run the tool with `--json=FILE` and import that file",
     ),
     (
         "iperf 3.",
@@ -160,15 +160,15 @@ const KNOWN: [(&str, &str); 9] = [
     ),
     (
         "oslat V",
-        "this is the text of oslat of rt-tests, which times gaps of a busy loop and is not read",
+        "this is output of oslat (rt-tests), which times gaps of a busy loop; Dyno cannot import it",
     ),
     (
         "Running in process mode with",
-        "this is the output of hackbench, which prints one time of all messages together and is not read",
+        "this is output of hackbench, which prints one time of all messages together; Dyno cannot import it",
     ),
     (
         "packets transmitted,",
-        "this is the output of ping, which is not read",
+        "this is output of ping, which Dyno cannot import",
     ),
     (
         "Usage:",
@@ -182,7 +182,7 @@ fn unknown(head: &str) -> ImportError {
     }
     let known: Vec<&str> = Tool::ALL.iter().map(|t| t.as_str()).collect();
     ImportError::file(format!(
-        "no supported tool was recognised by the first lines; if one of these printed it, name that tool with --tool: {}",
+        "Dyno does not recognise a tool by the first lines of this file; if one of these tools wrote it, name it with --tool: {}",
         known.join(", ")
     ))
 }

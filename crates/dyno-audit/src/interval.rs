@@ -1,4 +1,4 @@
-//! What a printed number leaves open, and arithmetic on it.
+//! The interval of a rounded number, and arithmetic on such intervals.
 
 use crate::statement::{Bound, Dimension, Figure};
 

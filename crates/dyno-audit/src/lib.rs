@@ -1,4 +1,4 @@
-//! Which figures can be true: what a source claims, read as data and held to arithmetic. Pure: the caller
+//! Checks whether figures can be true: reads the claims of a source as data and tests them by arithmetic. Pure: the caller
 //! opens files; nothing here measures anything.
 //!
 //! - [`statement`] holds what is claimed: figures as printed with their place, statistic, method and relations.

@@ -31,7 +31,7 @@ pub struct Cell {
     differs: Vec<String>,
 }
 
-/// A claim with what was measured, or with why nothing stands beside it.
+/// A claim with the measured value, or with the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "beside"))]
 pub struct Beside {
@@ -208,16 +208,17 @@ fn counterpart(figure: &Figure) -> Result<Counterpart, &'static str> {
         (Dimension::Bandwidth, Quantity::Bandwidth) => Some(TrialFigure::DeliveredBytesPerS),
         (Dimension::Cycles, _) | (_, Quantity::Instructions) => {
             return Err(
-                "it counts events of another processor; Dyno's times are in seconds, and no clock rate is said that would turn one into \
-                 the other. `dyno run l4re` sets those of L4Re beside what it measures",
+                "it counts processor cycles or events, and the source states no clock rate that \
+                 would convert them to seconds; `dyno run l4re` shows the counts of L4Re beside \
+                 measured ones",
             );
         }
-        _ => return Err("Dyno measures no such quantity of an experiment"),
+        _ => return Err("Dyno does not measure this quantity"),
     };
     let rank = match (figure.statistic, rate) {
         (Statistic::Max | Statistic::Min, _) => {
             return Err(
-                "an extreme grows with the number of samples and has no interval that could be set beside it",
+                "a minimum or maximum depends on the number of samples and has no interval",
             );
         }
         (Statistic::Mean | Statistic::Value, _) | (Statistic::Rate, Some(_)) => 0.5,
@@ -281,7 +282,7 @@ fn measure(figure: &Figure, cell: &Cell, e: &ExperimentSummary) -> Result<Measur
     let dimension = figure.printed.unit.dimension;
     let failed = || match e.failures.first() {
         Some(group) => format!("its trials failed: {}", group.cause),
-        None => "none of its trials counts".to_owned(),
+        None => "it has no trial that counts".to_owned(),
     };
     let (what, value, within, trips) = match counterpart(figure).map_err(str::to_owned)? {
         Counterpart::Rate(of) => {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What can be said of a statement. Never why it is so, nor who made it so.
+/// The verdicts on a statement. Never why it is so, nor who made it so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verdict"))]
 #[serde(rename_all = "kebab-case")]
@@ -13,7 +13,7 @@ pub enum Verdict {
     Inconsistent,
     /// It is a figure of something else than its name says.
     NotWhatItIsCalled,
-    /// What the source says is not enough to check or to use it.
+    /// The source gives too little information to check or to use it.
     CannotBeKnown,
     /// It was checked, and arithmetic allows it.
     NoObjection,
@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// What one check says of some figures.
+/// The result of one check for some figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "outcome"))]
 pub struct Outcome {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const RESOLUTION: f64 = 1e-3;
 
 impl Statements {
-    /// What a run says of each experiment and metric. A quantile that the run refuses is left out.
+    /// The figures of a run for each experiment and metric. A quantile that the run refuses is left out.
     pub fn of_run(summary: &Summary) -> Statements {
         let run = &summary.run;
         let mut statements = Statements {

@@ -44,7 +44,7 @@ impl Statements {
                 0..0,
                 0,
                 format!(
-                    "this is a {what}, which claims nothing that can be audited; `dyno {}` takes it, and `dyno audit` a run",
+                    "this is a {what}, which has no figures to audit; use it with `dyno {}`, and audit the resulting run",
                     command.replace("FILE", name)
                 ),
             ));
@@ -112,8 +112,8 @@ fn add_text(statements: &mut Statements, text: &TextFile, at: &Text) -> Result<(
     let (figures, left) = found.map_err(wrong)?;
     if left > 0 {
         return Err(wrong(format!(
-            "the sentence has {left} more numbers than `figures`; list each in its order, with `skip = true` where it is \
-             no figure"
+            "the sentence has {left} more numbers than `figures`; list all numbers in their order, \
+             with `skip = true` for those that are no figures"
         )));
     }
     statements.figures.extend(figures);
@@ -268,7 +268,7 @@ fn nearest_of(
             nearest.experiment.span(),
             0,
             format!(
-                "`{key}` has no place in `experiment`: it is one cell on the `stack` beside it"
+                "`{key}` cannot be set in `experiment`, which describes one cell on the given `stack`"
             ),
         ));
     }

@@ -174,9 +174,7 @@ pub enum Cause {
     #[error("no CPU quota of a container")]
     NoQuota,
     /// The container's limit is just reached by all CPUs.
-    #[error(
-        "the quota of the container is {quota:.2} CPUs, which all {cpus} together may just reach"
-    )]
+    #[error("the quota of the container is {quota:.2} CPUs, enough for all {cpus} CPUs")]
     LooseQuota {
         /// CPUs that may be used.
         quota: f64,
@@ -319,7 +317,7 @@ pub enum Cause {
     #[error("timers could not be measured")]
     TimersUnknown,
     /// How late sleeps end.
-    #[error("a sleep ends too late: p50 {p50}, p99 {p99}")]
+    #[error("a sleep ends late: p50 {p50}, p99 {p99}")]
     Timers {
         /// The median with the least slack.
         p50: Nanos,
@@ -355,7 +353,7 @@ pub enum Cause {
     #[error("{}", match used_bytes {
         0 => format!("{} MiB of swap, unused so far", bytes >> 20),
         used => format!(
-            "{} of {} MiB of swap are in use: a page that was swapped out comes back from a disk",
+            "{} of {} MiB of swap are in use: a page that was swapped out must be read from disk",
             used >> 20,
             bytes >> 20
         ),
@@ -550,9 +548,9 @@ impl Cause {
                 hungriest,
                 ..
             } => match hungriest.as_slice() {
-                [] => format!("{used} in {wall}"),
+                [] => format!("{used} of CPU time in {wall}"),
                 all => format!(
-                    "{used} in {wall}, most of it {}",
+                    "{used} of CPU time in {wall}, most of it {}",
                     joined(all, |(name, used)| format!("`{name}` {used}"))
                 ),
             },
@@ -651,7 +649,7 @@ impl Cause {
                 Some(ns) => format!(
                     "a system call takes {ns:.0} ns at least; a blocking exchange makes four or more"
                 ),
-                None => "what a system call takes could not be measured".to_owned(),
+                None => "the cost of a system call could not be measured".to_owned(),
             },
             // Only with SCHED_FIFO, so it is no delay of this host as such.
             Cause::RealtimeStopped { .. } => {

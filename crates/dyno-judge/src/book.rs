@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
-/// What makes two runs those of one machine: the host's name, its processor and what it runs on.
+/// The properties by which two runs are of one machine: the host's name, its processor and what it runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The host's name.

@@ -2,8 +2,8 @@
 //!
 //! All intervals of one table hold together with the confidence asked for (Bonferroni; Dunn, JASA 56,
 //! 1961), so that a table of fifty rows without any difference says `faster` or `slower` anywhere in
-//! at most 5 % of all cases. Two runs at different times also differ by what the machine did in
-//! between; the floor, measured in both, is the control for that.
+//! at most 5 % of all cases. Two runs at different times also differ because the machine may have
+//! changed in between; the floor, measured in both, is the control for that.
 
 mod comparison;
 mod control;

@@ -1,4 +1,4 @@
-//! What the exports of all judgements share. `docs/reference/judge-json.md` describes them: fields are
+//! Common parts of the exports of all judgements. `docs/reference/judge-json.md` describes them: fields are
 //! added, never renamed or removed, without a new [`FORMAT`].
 
 use crate::check::Limit;

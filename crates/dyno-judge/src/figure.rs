@@ -1,4 +1,4 @@
-//! One figure per trial: the trial is the unit of replication, so these are what is compared.
+//! One figure per trial: the trial is the unit of replication, so comparisons use these values.
 
 use crate::number::{Unit, latency};
 use dyno_model::record::Outcome;
@@ -6,7 +6,7 @@ use dyno_model::{Distribution, ExperimentId, Metric, TrialFigure, TrialRecord, r
 use dyno_report::Basis;
 use dyno_stats::{Bootstrap, TrialSamples, needed, slice_quantiles, trial_quantiles};
 
-/// What is said of each trial in one number.
+/// A figure with one value for each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     /// A quantile of a latency metric, in nanoseconds.
@@ -218,7 +218,7 @@ impl<'a> Trials<'a> {
                 }
             }
             Figure::Deaf | Figure::Failed => {
-                Err("it is a count of trials, of which none has a figure".into())
+                Err("it is a count of trials, so a single trial has no value of it".into())
             }
         }
     }

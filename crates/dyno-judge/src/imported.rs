@@ -1,6 +1,6 @@
 //! The output of other tools where runs stand: shown, set beside another output, held against limits. Nobody knows by how much a
-//! repeat of it would differ, so no figure gets an interval and nothing is judged: what the digits say is said, and that it is
-//! undecided (ADR 26).
+//! repeat of it would differ, so no figure gets an interval and nothing is judged: the report shows
+//! the printed value and says that it is undecided (ADR 26).
 
 mod check;
 mod compare;

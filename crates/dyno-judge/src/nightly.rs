@@ -496,7 +496,7 @@ fn night(
     let blind = || match measure {
         _ if own.sees <= BLIND => None,
         measure if measure.is_seldom() && own.sees.is_infinite() => Some(format!(
-            "{}: with so few trials, even all of them could be chance",
+            "{}: with so few trials, even a loss in all of them could be chance",
             night.reason
         )),
         _ => Some(format!(
@@ -605,7 +605,7 @@ fn times(apart: f64, far: f64, measure: Measure) -> String {
         false => "up to",
     };
     format!(
-        "×{} of usual; {bound} ×{chance} is usual",
+        "×{} of the usual value; {bound} ×{chance} counts as usual",
         sig3((sign * apart).exp())
     )
 }

@@ -235,8 +235,9 @@ pub(crate) fn added_later(manifest: &RunManifest) -> Option<String> {
     let additions = manifest.plan.more.len();
     (additions > 0).then(|| {
         format!(
-            "trials were added to run {} {}: each addition makes a wrong verdict more likely, which the confidence leaves out; \
-             `--trials` fixes their number beforehand",
+            "trials were added to run {} {}: each addition makes a wrong verdict more likely than \
+             the confidence says; to avoid this, set the number of trials beforehand with \
+             `--trials`",
             manifest.id,
             counted(additions as u64, "time"),
         )

@@ -1,4 +1,4 @@
-//! What is read from a run for its history: one figure of each measure for each experiment.
+//! The values of a run that a history uses: one figure of each measure for each experiment.
 
 use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
@@ -148,7 +148,7 @@ fn loss(records: &[&TrialRecord]) -> Result<Reading, String> {
 fn deaf(records: &[&TrialRecord]) -> Result<Reading, String> {
     let told = records.iter().filter(|t| !t.outages.is_empty()).count() as u64;
     if told == 0 {
-        return Err("no trial tells what came of its faults at a receiver".into());
+        return Err("no trial says whether a receiver got a newer message after the fault".into());
     }
     let deaf = records.iter().filter(|t| dyno_report::is_deaf(t)).count() as u64;
     Ok(share(deaf as f64, told as f64, told, deaf))

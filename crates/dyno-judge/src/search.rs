@@ -1,4 +1,4 @@
-//! The highest value of a factor that surely keeps all limits: a search over fresh trials.
+//! The highest value of a factor that meets all limits with confidence: a search over fresh trials.
 //!
 //! Each rung of a plan's ladder is held against the limits by the comparison of `dyno check`, after each of its trials
 //! from the second on, until it is decided or has had [`MOST`] trials; [`climb`] says which rung comes next. What a
@@ -65,11 +65,11 @@ struct Cell {
 /// How a search over one ladder ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The highest rung that surely keeps the limits is known and confirmed.
+    /// The highest rung that meets the limits with confidence is known and confirmed.
     Found,
     /// So it is, and it is the highest that can be tried.
     Top,
-    /// Not even the first rung surely keeps them.
+    /// Not even the first rung meets the limits with confidence.
     NotEvenFirst,
     /// Trials are missing: it was interrupted.
     Unfinished,
@@ -87,20 +87,20 @@ impl End {
     }
 }
 
-/// What a search has found out about one stack and its other factors.
+/// The result of a search for one stack and its other factors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capacity {
     /// The experiment of the first rung: all but the raised factor holds for the others too.
     pub experiment: Experiment,
     /// How the search ended.
     pub end: End,
-    /// The highest rung that surely keeps all limits, as confirmed; while the search is unfinished, as tried.
+    /// The highest confirmed rung that meets all limits with confidence; while the search is unfinished, as tried.
     pub kept: Option<Tested>,
-    /// The lowest rung that surely breaks one.
+    /// The lowest rung that breaks a limit with confidence.
     pub broken: Option<Tested>,
     /// Whether fresh trials broke that one again. Searches of older builds never asked.
     pub is_cap_confirmed: bool,
-    /// What was tried between these two, in ascending order: the trials do not tell.
+    /// The rungs that were tried between these two, in ascending order: the trials do not tell.
     pub between: Vec<Tested>,
     /// All that was tried on the way, in ascending order; confirmations after what they confirm.
     pub curve: Vec<Tested>,
@@ -198,7 +198,7 @@ impl CapacitySearch {
         done + usize::from(self.due().is_some())
     }
 
-    /// What was found out since the last call, for people.
+    /// New results since the last call, as text.
     pub fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
@@ -273,7 +273,7 @@ impl CapacitySearch {
             if too_few && checked.status == Status::Pass {
                 checked.status = Status::Undecided;
                 checked.reason = format!(
-                    "the host disturbed {disturbed} of {}, and {least} undisturbed ones are needed; they would pass: {}",
+                    "the host disturbed {disturbed} of {}, and {least} undisturbed ones are needed; judged by all trials, the limit passes: {}",
                     counted(own.len() as u64, "trial"),
                     checked.reason
                 );
@@ -300,7 +300,7 @@ impl CapacitySearch {
         })
     }
 
-    /// What the trials noted so far have come to.
+    /// The results of the trials noted so far.
     pub fn capacities(&self) -> Capacities {
         let manifest = &self.scratch.manifest;
         Capacities {

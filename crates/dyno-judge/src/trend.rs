@@ -171,7 +171,7 @@ impl Series {
                 other.changes = changes(&other, runs, options);
                 became_worse(&other).then(|| {
                     let phrase = basis.phrase();
-                    format!("it became worse {phrase} of the newest run, but not by the others")
+                    format!("it became worse {phrase} of the newest run, but not otherwise")
                 })
             }
         })

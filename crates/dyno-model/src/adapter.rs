@@ -51,8 +51,8 @@ pub enum OptionKind {
 }
 
 /// The option by which an adapter declares how many messages it may hold at most between a sender and a receiver,
-/// wherever they wait. One that does not have it may hold any number. It is at least 1. What a stack sets it to holds for
-/// messages of every size; what holds without is fewer where a channel's messages would take more than [`QUEUE_BYTES`].
+/// wherever they wait. One that does not have it may hold any number. It is at least 1. A value set
+/// by a stack applies to messages of every size; what holds without is fewer where a channel's messages would take more than [`QUEUE_BYTES`].
 pub const QUEUE_DEPTH: &str = "queue_depth";
 
 /// What a queue of default depth may take for all receivers of a channel together, and still hold as many messages as its
@@ -133,7 +133,7 @@ pub struct Capabilities {
     /// takes says nothing of room further on.
     #[serde(default)]
     pub sends_later: bool,
-    /// Receivers that wait by `spin` ask for what is kept: each take is a question, and returns when it is answered. Stacks with
+    /// Receivers that wait by `spin` poll for the current value: each take is a question, and returns when it is answered. Stacks with
     /// `asks` have these receivers and no others, and other stacks of the adapter have none of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
@@ -143,7 +143,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// What is left of them on a stack that [`asks`](Self::asks), or that does not.
+    /// The capabilities that remain on a stack that [`asks`](Self::asks), or on one that does not.
     pub fn of_stack(&self, asks: bool) -> Capabilities {
         let mut can = self.clone();
         can.asks &= asks;
@@ -177,7 +177,7 @@ pub struct AdapterDescription {
 }
 
 impl AdapterDescription {
-    /// Whether the adapter could say what it can do. One whose library is missing could not: its
+    /// Whether the adapter could report its capabilities. One whose library is missing could not: its
     /// capabilities and options are empty, and [`unavailable`](Self::unavailable) says why.
     pub fn is_known(&self) -> bool {
         !self.capabilities.waits.is_empty()

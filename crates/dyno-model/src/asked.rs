@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Asked {
     /// System calls, of all kinds.
     pub calls: u64,
-    /// Those of them that carry bytes in or out of the kernel.
+    /// The calls that carry bytes into or out of the kernel.
     pub carriers: u64,
     /// Threads made runnable by it, its own or another's.
     pub wakings: u64,

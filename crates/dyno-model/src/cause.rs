@@ -18,7 +18,7 @@ pub use who::Who;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a record holds of a cause.
+/// A cause, as a record stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cause<T> {

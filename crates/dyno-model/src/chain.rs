@@ -39,11 +39,10 @@ pub struct ChainLeg {
     pub daemons: Vec<Daemon>,
 }
 
-/// What joins two legs: a gateway of Dyno's and what it does beyond taking from one leg and sending on the next, or a
-/// program of somebody else's.
+/// What joins two legs: a gateway of Dyno with its settings, or a third-party program.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gateway {
-    /// What bridges the legs in the place of a gateway of Dyno's; empty: nothing does.
+    /// The program that bridges the legs instead of a gateway of Dyno; empty: nothing does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Daemon>,
     /// What stands between the two legs in each direction; `None`: nothing, so that a full leg holds up the one
@@ -61,7 +60,7 @@ pub struct Gateway {
 /// Messages that a gateway has taken and not yet sent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// At most so many for each channel.
+    /// The maximum number for each channel.
     pub depth: u32,
     /// What happens to a message that finds no room.
     pub full: Full,
@@ -92,14 +91,14 @@ choice! {
 }
 
 impl Gateway {
-    /// It is no participant of the trial: a program bridges the legs, and nobody sees what it does.
+    /// It is no participant of the trial: a third-party program bridges the legs, so its work is not visible.
     pub fn is_foreign(&self) -> bool {
         !self.programs.is_empty()
     }
 }
 
 impl Chain {
-    /// Which of its gateways are somebody else's.
+    /// For each gateway, whether it is a third-party program.
     pub fn foreign(&self) -> Vec<bool> {
         self.gateways.iter().map(Gateway::is_foreign).collect()
     }
@@ -141,11 +140,11 @@ pub struct Forwarded {
     pub onto: u16,
     /// Messages that it took.
     pub taken: u64,
-    /// Those that the next leg accepted.
+    /// Messages that the next leg accepted.
     pub sent: u64,
-    /// Those that it refused.
+    /// Messages that the next leg refused.
     pub refused: u64,
-    /// Those that the gateway's own queue lost.
+    /// Messages that the gateway's own queue lost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped: u64,
     /// Copies of a payload into memory of the gateway's own: into its queue, and of a request that it took, which may be

@@ -1,4 +1,4 @@
-//! What the runner orders of a process that plays one conformance case, and what that answers.
+//! The runner's orders to a process that plays one conformance case, and the answers.
 
 use crate::adapter::Options;
 use crate::factor::Placement;

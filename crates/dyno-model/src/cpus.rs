@@ -101,7 +101,7 @@ impl Experiment {
         }
     }
 
-    /// Who runs where, as tables say it.
+    /// The CPUs of each role, as tables show them.
     pub fn cpus_text(&self) -> String {
         if self.cpus.is_empty() {
             return "not pinned".into();

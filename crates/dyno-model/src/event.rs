@@ -8,7 +8,7 @@ use crate::record::TrialRecord;
 pub enum RunEvent {
     /// A remark that the user should read.
     Warning(String),
-    /// What a search has found out, for people.
+    /// A result of a search, as text for people.
     Found(String),
     /// Trials are about to start.
     Started {

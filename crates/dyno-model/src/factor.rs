@@ -28,7 +28,7 @@ choice! {
 }
 
 choice! {
-    /// What the processes of participants are started as, where that is a part of what is measured.
+    /// How the processes of participants are started, if their start is measured.
     Start, "start" {
         /// A process.
         Process = "process",

@@ -12,7 +12,7 @@ use std::fmt;
 pub struct Factor {
     /// Title of its column in tables; no other factor has the same.
     pub title: &'static str,
-    /// What stands before its value in a heading.
+    /// The text before its value in a heading.
     pub lead: &'static str,
     /// Its value as tables print it; empty: it does not apply.
     pub text: fn(&Experiment) -> String,
@@ -20,7 +20,7 @@ pub struct Factor {
     pub phrase: Option<fn(&Experiment) -> String>,
     /// The text of the value that goes without saying; `None`: every value is named.
     pub default: Option<&'static str>,
-    /// What it means for a comparison of two runs.
+    /// Its role in a comparison of two runs.
     pub between_runs: BetweenRuns,
     /// Whether it is a part of the load, whose columns stand first in exports.
     pub is_load: bool,
@@ -30,7 +30,7 @@ pub struct Factor {
     pub rank: u8,
     /// Its values in files.
     pub columns: &'static [Column],
-    /// What tells two values apart, where its columns do not.
+    /// The text that distinguishes two values if its columns do not.
     pub key: Option<fn(&Experiment) -> String>,
     /// How a suite sets it for all cells of an experiment, where the planner has nothing to work out.
     pub setting: Option<Setting>,
@@ -41,7 +41,7 @@ pub struct Factor {
 pub struct Setting {
     /// Its name.
     pub key: &'static str,
-    /// What it takes, and where that goes.
+    /// The values that it accepts, and the field that stores them.
     pub set: Set,
     /// Whether a flow may have its own.
     pub is_of_flow: bool,
@@ -60,7 +60,7 @@ pub enum Set {
     Pacing(fn(&mut Experiment, Pacing)),
 }
 
-/// What experiments of two runs are to each other that differ in a factor.
+/// How a comparison treats experiments of two runs that differ in a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BetweenRuns {
     /// Different questions, whose figures are not compared.
@@ -125,7 +125,7 @@ impl Of {
 }
 
 impl Factor {
-    /// What a factor is where its row says nothing else.
+    /// The defaults of a factor's row.
     pub const PLAIN: Factor = Factor {
         title: "",
         lead: "",
@@ -154,7 +154,7 @@ impl Factor {
         self.default.is_some_and(|usual| (self.text)(e) == usual)
     }
 
-    /// Whether it says which of several alike the experiment is: of flows, of machines.
+    /// Whether it numbers identical experiments: of flows, of machines.
     pub fn is_name(&self) -> bool {
         matches!(self.title, "machine" | "flow")
     }
@@ -353,7 +353,7 @@ factors! {
     "cyclic sink" {
         place: 14,
         lead: "sink ",
-        text: |e| e.sink_cycle.map_or(String::new(), |t| format!("looks each {t} and takes what is there")),
+        text: |e| e.sink_cycle.map_or(String::new(), |t| format!("takes all messages every {t}")),
         is_load: true,
         columns: &[("sink_cycle_ns", Of::Count(|e| Some(e.sink_cycle?.0)))],
         setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), is_of_flow: true }),

@@ -89,10 +89,10 @@ impl FaultKind {
     }
 }
 
-/// What is to be known of a kind of fault.
+/// Static properties of a kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultInfo {
-    /// What was done to whom it struck, in a sentence before its time: `was without a link for`.
+    /// The verb of a sentence about the fault, before its duration: `was without a link for`.
     pub done: &'static str,
     /// What it strikes.
     pub on: On,
@@ -236,7 +236,7 @@ pub struct FaultMade {
     pub end: Option<[Nanos; 2]>,
 }
 
-/// An entry in the log of a participant. The order says nothing but that equal logs sort alike.
+/// An entry in the log of a participant. The order has no meaning; it only makes the sorting of equal logs unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FaultEvent {
     /// Who noted it.
@@ -318,7 +318,7 @@ pub struct Detection {
     pub after: Nanos,
 }
 
-/// What came of a trial's faults over one channel at one receiver. With several faults the first one's begin and the last one's
+/// Results of a trial's faults over one channel at one receiver. With several faults the first one's begin and the last one's
 /// end count; a fault without an end counts from its begin. Of the two readings of an instant a time counts from the earlier
 /// one, and what must have happened after it happened after the later one: so no figure is shorter than the truth.
 ///

@@ -6,7 +6,7 @@ use crate::record::{Counts, ProcessCost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is to be known of a count of messages.
+/// Static properties of a count of messages.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CountInfo {
     /// In files and in JSON.
@@ -51,7 +51,7 @@ counts! {
     late: Lower, "Sent later than due by more than 10 µs.";
 }
 
-/// What a figure is of.
+/// The object that a figure describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
@@ -61,7 +61,7 @@ pub enum Group {
     Cost,
 }
 
-/// What is to be known of a rate or a cost.
+/// Static properties of a rate or a cost.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FigureInfo {
     /// In files and in JSON.

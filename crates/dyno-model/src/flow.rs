@@ -1,7 +1,7 @@
 //! Flows: streams of messages of one experiment that run at the same time, on one stack and in one window.
 //!
 //! In a plan each flow is an [`Experiment`](crate::Experiment) of its own, with its own workload, payload and topology, and so has rows, limits and
-//! comparisons as every experiment has. What belongs together has the same [`Flow::group`], and one trial of the group
+//! comparisons as every experiment has. Flows that belong together have the same [`Flow::group`], and one trial of the group
 //! is one trial of each of its flows.
 
 use crate::plan::number::ExperimentId;
@@ -9,10 +9,10 @@ use crate::sizes::Sizes;
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What an experiment is as a flow.
+/// The properties of an experiment that is a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Its name, which no other flow of the group has.
+    /// Its name, unique in the group.
     pub name: String,
     /// The first flow of those that run at the same time: its trials are those of all.
     pub group: ExperimentId,

@@ -13,7 +13,7 @@ use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What participants and channels of an exchange follow from.
+/// The input from which participants and channels of an exchange are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape<'a> {
     /// Says the roles of both sides.
@@ -46,10 +46,10 @@ pub struct Participant {
     /// Where the threads may run that its library makes; empty: where the participant's own may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub library_cpus: Vec<u32>,
-    /// Which of the exchanges that stand side by side it is part of, from 0.
+    /// The number of its exchange among those that run at the same time, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub exchange: u16,
-    /// Which of the flows that run at the same time it is part of, from 0.
+    /// The number of its flow among those that run at the same time, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flow: u16,
 }
@@ -382,7 +382,7 @@ impl Graph {
         all.find(|c| c.carries_on == Some(channel))
     }
 
-    /// Who receives in the end what is sent over `channel`.
+    /// The final receivers of messages sent over `channel`.
     pub fn receivers(&self, channel: u16) -> &[u16] {
         match self.onward(channel) {
             Some(next) if next.id > channel => self.receivers(next.id),

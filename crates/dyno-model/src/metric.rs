@@ -1,10 +1,10 @@
 //! The metrics: one table of what each is. Planner, agents, runner, summaries, exports, judgements, the page and the
-//! reference read it, so a metric is added by a row here and by whoever records it.
+//! reference read it, so a new metric needs a row here and the code that records it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is to be known of a metric.
+/// Static properties of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MetricInfo {
     /// In files and in JSON: a word and the unit, such as `rtt_ns`.
@@ -13,7 +13,7 @@ pub struct MetricInfo {
     pub short: &'static str,
     /// Where it stands alone, such as `response time`.
     pub title: &'static str,
-    /// What is said beside the title, in brackets.
+    /// The text in brackets after the title.
     pub gist: &'static str,
     /// One line that says what it is.
     pub meaning: &'static str,
@@ -21,13 +21,13 @@ pub struct MetricInfo {
     pub unit: &'static str,
     /// Whether it ends on another host than it began on, where the two sides are on different hosts.
     pub between_hosts: bool,
-    /// Whether a trial has one sample of it and no quantiles of its own: of its start, or of what came of its faults.
+    /// Whether a trial has one sample of it and no quantiles of its own: of its start, or of the results of its faults.
     pub one_per_trial: bool,
-    /// Whether it is of what came of a fault, so that only experiments with faults have it.
+    /// Whether it describes the result of a fault, so that only experiments with faults have it.
     pub of_faults: bool,
     /// Whether each message has one, so that a lost message is an infinite sample.
     pub of_each_message: bool,
-    /// What of it stands beside the headline in tables of stacks, where it is none itself.
+    /// The part of it that tables of stacks show beside the headline, if it is no headline itself.
     pub beside: &'static [BesideColumn],
     /// Whether it is compared beside the headline: its quantiles above the median, or, where a trial has one sample of it, that
     /// sample.

@@ -1,4 +1,4 @@
-//! What the kernel of a host counted of its network during a trial, and what it still held of before.
+//! The network counters of a host's kernel during a trial, and leftovers of earlier traffic.
 
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 macro_rules! counters {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $unit:literal, $fate:literal;)+) => {
-        /// Something that a kernel counts when it drops, repeats or cannot put together what a network carries.
+        /// A kernel counter of packets that were dropped, repeated or not reassembled.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum NetworkCounter {
             $($(#[$doc])+ #[serde(rename = $name)] $variant),+
@@ -92,7 +92,7 @@ impl NetworkCounter {
     }
 }
 
-/// What a host's network holds at an instant that may change what is measured next.
+/// The leftovers in a host's network at an instant, which may affect the next measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NetworkState {
     /// Memory taken by fragments of packets that are not complete, in bytes.

@@ -5,7 +5,7 @@ use crate::unit::{HdrText, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one CPU lost while a thread on it did nothing but read the clock (a spin-gap probe). A gap is
+/// The time that one CPU lost while a thread on it only read the clock (a spin-gap probe). A gap is
 /// the time between two readings that is too long for the loop itself: an interrupt, another thread,
 /// the hypervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ impl HostLoad {
     }
 }
 
-/// What the machine does when nothing of a run is on it: the yardstick for disturbed trials.
+/// The activity of the machine when nothing of a run is active: the yardstick for disturbed trials.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BareMachine {
     /// Gaps by CPU.

@@ -26,7 +26,7 @@ pub const STACKS: &str = "stacks";
 /// The built-in studies, whose tables `dyno show` prints in its place: files of `studies/` without their ending.
 pub const STUDIES: [&str; 6] = ["iceperf", "rwth", "l4re", "s-core", "signals", "sodev"];
 
-/// What the runs of `dyno run --against` compare with.
+/// The base of `dyno run --against`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -68,7 +68,7 @@ pub struct Precision {
 pub struct Plan {
     /// The suite's name.
     pub suite: String,
-    /// One line on what the suite answers.
+    /// The question that the suite answers, in one line.
     pub title: String,
     /// The table that shows it best: [`STACKS`], or one of [`STUDIES`].
     pub table: String,
@@ -84,7 +84,7 @@ pub struct Plan {
     pub refused: Vec<Refusal>,
     /// Remarks to show before the run, such as more spinning roles than CPUs.
     pub warnings: Vec<String>,
-    /// What the experiments with a [`Experiment::base`] are compared with.
+    /// The base of the experiments with an [`Experiment::base`].
     #[serde(default)]
     pub against: Option<Against>,
     /// Trials beyond [`Experiment::trials`] follow until this is reached.

@@ -83,11 +83,11 @@ choice! {
 }
 
 choice! {
-    /// Who wrote what is copied.
+    /// The CPU that wrote the copied data.
     Writer, "writer" {
         /// The CPU that copies, long before: what fits its caches lies there.
         Own = "own",
-        /// Another CPU, just before, as a sender has written what a receiver copies.
+        /// Another CPU, just before, like a sender whose data a receiver copies.
         Other = "other",
     }
 }

@@ -1,4 +1,4 @@
-//! What the runner and its agents say to each other: one JSON value per line over stdio.
+//! The messages between the runner and its agents: one JSON value per line over stdio.
 //!
 //! The runner sends [`Command`]s, the agent answers with [`Report`]s. The order of a trial:
 //!
@@ -287,7 +287,7 @@ pub struct Sent {
     pub sent: u64,
 }
 
-/// What was really applied to a participant's threads, and what could not be.
+/// The settings of a participant's threads that were applied, and those that were denied.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Applied {
     /// What could not be, such as SCHED_FIFO.
@@ -360,7 +360,7 @@ pub struct Passages {
     pub participant: u16,
     /// The channel that the messages were first sent over.
     pub channel: u16,
-    /// Those messages that all participants keep.
+    /// The messages that all participants recorded.
     pub passages: Vec<Passage>,
 }
 
@@ -410,7 +410,7 @@ pub struct SourceCounts {
     /// A send that took longer was blocked. `None` where the time of a send is not measured (closed loops) or
     /// none was accepted.
     pub blocked_above: Option<Nanos>,
-    /// What Dyno itself used waiting for due times.
+    /// The CPU time that Dyno itself used while it waited for due times.
     pub pacing: Waited,
     /// The first due time, on the run's clock.
     pub first: Nanos,

@@ -61,7 +61,7 @@ impl Distribution {
     }
 }
 
-/// What arrived at one receiver over one channel in the window.
+/// The messages that arrived at one receiver over one channel in the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowCounts {
     /// The channel.
@@ -477,7 +477,7 @@ pub struct TrialRecord {
     /// The faults as they were made. Empty where the experiment has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultMade>,
-    /// What came of them at each receiving end.
+    /// Their results at each receiving end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
     /// When ends first told of them.
@@ -486,7 +486,7 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// The record of a trial of which nothing is known yet but that it ended so.
+    /// A record of a trial of which only the outcome is known.
     pub fn blank(id: TrialId, position: u32, outcome: Outcome) -> Self {
         TrialRecord {
             format: FORMAT,
@@ -547,8 +547,8 @@ pub struct Environment {
     pub clock: ClockFacts,
     /// The hypervisor, where one shows itself.
     pub hypervisor: Option<String>,
-    /// What of the testbed is emulated in software, in words; `None`: nothing. Its figures are never held against those
-    /// of what is real.
+    /// What of the testbed is emulated in software, in words; `None`: nothing. Its figures are
+    /// never compared with those of real machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<String>,
     /// Resource limits and kernel settings that bear on measurements, by name, as text.

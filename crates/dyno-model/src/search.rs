@@ -22,7 +22,7 @@ choice! {
         Clients = "clients",
     }
 }
-/// What `--search FACTOR --until LIMITS.toml` asks for.
+/// The arguments of `--search FACTOR --until LIMITS.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
     /// What is raised.

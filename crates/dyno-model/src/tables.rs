@@ -1,4 +1,4 @@
-//! All tables of words together, for whoever shows them as a whole: the page, and the reference.
+//! All tables of words together: for the page, and for the reference.
 
 use crate::factors;
 use crate::figure::{COUNTS, CountInfo, FigureInfo, TrialFigure};

@@ -48,7 +48,7 @@ pub enum KeyDefault {
     InPlaceOf(&'static str),
 }
 
-/// What is to be known of a workload.
+/// Static properties of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WorkloadInfo {
     /// In files, flags and tables.
@@ -130,7 +130,7 @@ const TIMEOUT: Key = key(
 );
 const ECHO_POLL: Key = key(
     "echo_poll",
-    "how long the echo sleeps after each answer, as servers do that poll; left out: not at all",
+    "how long the echo sleeps after each answer, as polling servers do; left out: not at all",
     "time",
     "\"\"",
 );
@@ -142,7 +142,7 @@ const SINK_PAUSE: Key = key(
 );
 const SINK_CYCLE: Key = key(
     "sink_cycle",
-    "how often the sink looks and takes all that is there, as tasks with a cycle do; left out: at all times",
+    "the period at which the sink takes all messages that are there, as cyclic tasks do; left out: it takes each message at once",
     "time",
     "\"\"",
 );

@@ -57,9 +57,9 @@ pub enum Refusal {
 
 fn advice(why: &Why) -> &'static str {
     match why {
-        Why::Owner(_) => "put what it holds into a folder of your own, or start dyno as that user",
-        Why::Writable(_) => "take that right away with `chmod go-w`",
-        Why::NoDirectory | Why::Unreadable(_) => "put what it holds into a folder of your own",
+        Why::Owner(_) => "move its contents into a folder of your own, or start dyno as that user",
+        Why::Writable(_) => "remove this permission with `chmod go-w`",
+        Why::NoDirectory | Why::Unreadable(_) => "move its contents into a folder of your own",
     }
 }
 

@@ -301,16 +301,17 @@ fn trust(questions: &[Question<'_>]) -> String {
     let (completed, disturbed) = (sum(|e| e.trials.completed), sum(|e| e.trials.disturbed));
     let n = rows.len();
     if n == 0 {
-        return "How sure: no stack has a figure; the table says what each lacks.".into();
+        return "Reliability: no stack has a figure; the table gives the reasons.".into();
     }
     if unstable * 2 >= n || disturbed * 5 >= completed.max(1) {
         return format!(
-            "How sure: not very, on this host: a repeat may differ by more than 10 % in {unstable} of {n} rows, and \
-             {disturbed} of {completed} trials were disturbed. `--against` and `--precision` decide smaller differences."
+            "Reliability: low on this host. In {unstable} of {n} rows a repeat may differ by more \
+             than 10 %, and {disturbed} of {completed} trials were disturbed. Use `--against` or \
+             `--precision` to detect smaller differences."
         );
     }
     let stable = n - unstable;
     format!(
-        "How sure: a repeat should stay within 10 % in {stable} of {n} rows; {disturbed} of {completed} trials were disturbed."
+        "Reliability: in {stable} of {n} rows a repeat should stay within 10 %; {disturbed} of {completed} trials were disturbed."
     )
 }

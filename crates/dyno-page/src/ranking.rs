@@ -140,9 +140,9 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         return Standing::Without(format!("no {} was recorded", metric.phrase()));
     };
     match own.quantiles[0] {
-        Quantile::Refused { have, need } => Standing::Without(format!(
-            "too few samples for a p50: {have}, {need} are needed"
-        )),
+        Quantile::Refused { have, need } => {
+            Standing::Without(format!("too few samples for a p50: {have} of {need}"))
+        }
         Quantile::Wide { interval, .. } => {
             let (lo, hi) = (ends(&interval.lo), ends(&interval.hi));
             Standing::Without(format!(

@@ -73,7 +73,7 @@ pub struct Trial {
     pub outages: Vec<TrialOutage>,
 }
 
-/// What came of the faults of a trial at one receiver.
+/// Results of the faults of a trial at one receiver.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialOutage {
     /// The participant.

@@ -105,7 +105,7 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     };
     let keeping = of(|c| c.keeps_all());
     let kept = match keeping.as_slice() {
-        [] => "No stack is shown to keep".to_owned(),
+        [] => "No stack meets, with confidence,".to_owned(),
         [one] => format!("{one} keeps"),
         several => format!("{} keep", listed(several)),
     };

@@ -324,7 +324,7 @@ fn programs(
         return Vec::new();
     };
     if let Some(at) = table.get("gateway").map(|n| &n.at) {
-        Problem::at(at, "a program bridges these legs, and no gateway of Dyno's")
+        Problem::at(at, "a program bridges these legs, not a gateway of Dyno")
             .label("leave it out")
             .help("what the program does is in its own configuration: `[daemon.files]`")
             .note(problems);
@@ -417,7 +417,10 @@ fn waits(
             .collect();
         return Problem::at(
             at,
-            format!("no wait is natural to all legs: {}", all.join(", ")),
+            format!(
+                "the legs have no natural wait in common: {}",
+                all.join(", ")
+            ),
         )
         .label("without a wait of their own")
         .help("write `wait` at the legs, or `waits` for the chain")
@@ -439,7 +442,9 @@ fn impossible(leg: &ChainLeg, stack: &Stack, adapter: &AdapterDescription) -> Op
         ));
     }
     if stack.asks {
-        return Some("its reader asks for what is kept, and gateways do not ask".to_owned());
+        return Some(
+            "its readers poll for the current value, and gateways cannot do this".to_owned(),
+        );
     }
     if leg.placement == Placement::Thread {
         return Some("a gateway is a process of its own".to_owned());

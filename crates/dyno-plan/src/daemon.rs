@@ -26,7 +26,7 @@ const KEYS: &[&str] = &[
 const REQUIRED: [(&str, &str); 3] = [
     (
         "name",
-        "write `name = \"…\"`: what messages and the cost call it",
+        "write `name = \"…\"`: its name in messages and in the cost",
     ),
     (
         "command",

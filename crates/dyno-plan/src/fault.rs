@@ -91,8 +91,8 @@ pub(crate) fn read(
             )
             .label("the experiment has [[experiment.fault]]")
             .help(
-                "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only messages that are due on \
-                 a schedule show for how long none came",
+                "write `workload = \"stream\"` and a `rate`, or `workload = \"call\"` and a `gap`: only \
+                 messages that are due on a schedule show how long an outage lasts",
             ).note(problems);
     }
     let mut faults: Vec<FaultSpec> = items
@@ -306,7 +306,7 @@ fn refuse_contradictions(faults: &[FaultSpec], problems: &mut Problems) {
                     &later.who.at,
                     format!("nothing can strike the {who} after its {name}"),
                 )
-                .label("its process is gone, and nobody takes its place")
+                .label("its process has ended and is not replaced")
                 .help(help)
                 .note(problems);
             } else if shares_target(earlier, later) && later.at.value <= end {

@@ -36,7 +36,7 @@ fn not_carried(e: &Experiment, floor: &FloorStack<'_>) -> Option<String> {
     match most.filter(|most| e.payload.bytes() as u64 > *most) {
         // A socket loses what is not taken in time.
         _ if e.workload.kind() == WorkloadKind::Flood => {
-            Some("a flood between hosts has one only in memory that they share".into())
+            Some("a flood between hosts has a floor only in shared memory".into())
         }
         // Fragments are what a stack adds, and no bare datagram.
         Some(most) => Some(format!(
@@ -82,7 +82,7 @@ pub(crate) fn link(
             continue;
         }
         if e.flow.is_some() {
-            let reason = "flows run at the same time, and a floor runs alone";
+            let reason = "flows run at the same time, but a floor is measured alone";
             *without.entry(reason.to_owned()).or_default() += 1;
             continue;
         }
@@ -146,7 +146,7 @@ fn added(
             // It would take as long as each of the stacks, so whoever wants it asks for it.
             reason = not_carried(e, floor).unwrap_or_else(|| {
                 format!(
-                    "between hosts only a run that holds the stack {0} has one; name it: `--stack YOURS,{0}`",
+                    "between hosts the floor is the stack {0}; name it as well: `--stack YOURS,{0}`",
                     floor.stack.name
                 )
             });

@@ -120,7 +120,7 @@ pub(crate) fn read(experiment: &Table, problems: &mut Problems) -> Vec<ReadFlow>
         if flows.iter().any(|f| f.spec.name.value == name.value) {
             Problem::at(&name.at, format!("two flows are called {:?}", name.value))
                 .label("the name is taken")
-                .help("give each flow a name of its own; `count` makes several alike")
+                .help("give each flow a name of its own; `count` makes several identical flows")
                 .note(problems);
         }
         flows.push(flow);
@@ -133,7 +133,7 @@ fn refuse_strangers(own: &[Entry], matrix: &[Entry], problems: &mut Problems) {
     let strange = |e: &&Entry| is_not_for_all(&e.key);
     for entry in own.iter().filter(strange) {
         let help = match entry.key.as_str() {
-            "parallel" => "write `count` in a flow for so many alike",
+            "parallel" => "write `count` in a flow for several identical flows",
             "messages" | "round_trips" => "all flows share one window: write `window`",
             "warmup_messages" => "all flows share one warm-up: write `warmup`",
             _ => "write it in [[experiment.flow]], for each flow that has it",

@@ -110,8 +110,9 @@ pub(crate) fn add(
     let twins: Vec<Experiment> = exchanges().filter(can_count).map(twin).collect();
     if twins.is_empty() {
         plan.warnings.push(
-            "--ground breaks down round trips and calls within one machine alone, and none of these experiments is one: reports will have the \
-             cost of system calls, wake-ups and copies, but no breakdown"
+            "--ground breaks down only round trips and calls within one machine, and this run has \
+             none: reports will show the cost of system calls, wake-ups and copies, but no \
+             breakdown"
                 .into(),
         );
     }

@@ -25,7 +25,7 @@ impl<T> At<T> {
 }
 
 /// What to write where a file does not say what it is.
-pub(crate) const DESCRIBE: &str = "write `description = \"…\"`: one line on what it is";
+pub(crate) const DESCRIBE: &str = "write `description = \"…\"`: a description in one line";
 
 /// The size of the tag in each message; no payload is smaller. See the agents' message layout.
 pub(crate) const TAG_BYTES: usize = 8;

@@ -101,7 +101,7 @@ pub(crate) fn climb(
         Problem::at(
             &place,
             format!(
-                "`{}` has {} values of what is searched: {}",
+                "`{}` has {} values of the searched factor: {}",
                 spec.name,
                 all.len(),
                 all.join(", ")

@@ -70,16 +70,19 @@ pub(crate) fn refuse_set(set: &[Entry], experiments: &[ExperimentSpec], problems
             continue;
         };
         let help = match key {
-            "parallel" => "write `count` in a flow for so many alike",
+            "parallel" => "write `count` in a flow for several identical flows",
             _ => {
-                "declare a parameter in the suite for the flow that is meant, and set that, as `camera` of the suite `vehicle`"
+                "declare a parameter for this flow in the suite and set the parameter, as the suite `vehicle` does with `camera`"
             }
         };
         Problem::at(
             &entry.key_at,
-            format!("`{key}` is of one flow, and `{}` has several", spec.name),
+            format!(
+                "`{key}` belongs to a single flow, but `{}` has several",
+                spec.name
+            ),
         )
-        .label("would hold for all of them alike")
+        .label("would apply to all of them")
         .help(help)
         .note(problems);
     }

@@ -33,7 +33,7 @@ const REQUIRED: [(&str, &str); 3] = [
     ),
     (
         "waits",
-        "write for example `waits = [\"block\"]`: what wait = \"natural\" stands for",
+        "write for example `waits = [\"block\"]`: the meaning of wait = \"natural\"",
     ),
 ];
 
@@ -139,9 +139,12 @@ fn asks(n: &Node, adapter: &AdapterDescription, problems: &mut Problems) -> bool
     if asks && adapter.is_known() && !adapter.capabilities.asks {
         Problem::at(
             &n.at,
-            format!("readers of the adapter `{}` do not ask", adapter.name),
+            format!(
+                "readers of the adapter `{}` cannot poll for the current value",
+                adapter.name
+            ),
         )
-        .label("messages are brought to them")
+        .label("the library delivers messages to them")
         .help("leave `asks` out")
         .note(problems);
     }

@@ -53,7 +53,7 @@ pub(crate) fn read(
         None => {
             Problem::at(&Place::top(source), "the suite has no title")
                 .label("`title` is missing")
-                .help("write `title = \"…\"` at the top: one line on what the suite answers")
+                .help("write `title = \"…\"` at the top: the question that the suite answers, in one line")
                 .note(problems);
             String::new()
         }

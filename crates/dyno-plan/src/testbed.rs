@@ -332,7 +332,7 @@ fn address(node: &Node, reach: &Reach, problems: &mut Problems) -> Option<IpAddr
             &node.at,
             format!("{address} is not the address of one host"),
         )
-        .label("every address, or an address of many")
+        .label("an address of all hosts or of several")
         .help("write the address at which the other hosts reach it, for example \"192.168.1.7\""),
     };
     problem.refuse(problems)

@@ -1,4 +1,4 @@
-//! Whether what ran before a trial changed what it shows: asked of every run, over its random order. Flows that ran
+//! Whether earlier trials influenced the results of a trial: asked of every run, over its random order. Flows that ran
 //! together are one trial in that order, with what each of them shows.
 
 use crate::counted::counted_trials;

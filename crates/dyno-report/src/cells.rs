@@ -1,4 +1,4 @@
-//! What stands in one cell of the table of stacks.
+//! The contents of one cell of the table of stacks.
 
 use crate::layout::Tone;
 use crate::number::{self, Measured, TimeUnit};

@@ -1,4 +1,4 @@
-//! What is known of the way through a chain: its parts, what each leg lost, what each participant cost, and what the
+//! The way of messages through a chain: its parts, what each leg lost, what each participant cost, and what the
 //! chain adds to the sum of its legs alone.
 
 use crate::number::{duration, share, sig3};
@@ -289,9 +289,9 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
         let chain = e.chain.as_ref()?;
         let text = match (chain.programs.as_slice(), chain.parts.is_empty()) {
             ([], true) if e.experiment.topology.receivers > 1 => {
-                "in a round trip with several echoes only the last reply counts, so no single way is the whole".to_owned()
+                "with several echoes, a round trip ends with the last reply, so no single path is the whole round trip".to_owned()
             }
-            ([], true) => "there is no message whose whole way is known".to_owned(),
+            ([], true) => "no message was recorded on its whole way".to_owned(),
             ([], false) => match e.missing_messages() {
                 None => format!("{} messages", chain.messages),
                 Some(missing) => format!(
@@ -346,8 +346,8 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     }
     if chain.added.is_none() && with_legs {
         lines.push(
-            "no figure for what the chain adds to its legs: that needs two undisturbed trials of each, each with a finite p50, and a load \
-             that builds up no queue"
+            "the latency that the chain adds to its legs is not known: this needs two undisturbed \
+             trials of each, with a finite p50, and a load that builds up no queue"
                 .to_owned(),
         );
     } else if chain.added.is_none() && !chain.programs.is_empty() {

@@ -1,4 +1,4 @@
-//! What each copy found of a probe or an exchange that ran several times at once, or of a probe alone.
+//! Results of each copy of a probe or an exchange that ran several times at once, or of a probe alone.
 
 use crate::number::{duration, sig3};
 use crate::remark::Item;

@@ -60,7 +60,7 @@ pub(crate) fn failures(run: &Run, id: ExperimentId) -> Failures {
 }
 
 /// The completed trials of an experiment that count, in order of their number: those that the host
-/// did not disturb, or all of them where it disturbed every one. All statistics are of these.
+/// did not disturb, or all of them where it disturbed every one. All statistics use only these trials.
 pub fn counted_trials(run: &Run, id: ExperimentId) -> Vec<&TrialRecord> {
     let mut completed: Vec<_> = run.trials_of(id).filter(|t| is_completed(t)).collect();
     completed.sort_by_key(|t| t.id.number);

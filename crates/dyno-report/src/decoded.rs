@@ -10,7 +10,7 @@ use dyno_stats::TrialSamples;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Reads the distributions of one trial, histograms included; an error says what came in between.
+/// Reads the distributions of one trial, histograms included; an error names the change.
 pub type Histograms<'a> =
     dyn Fn(TrialId) -> Result<BTreeMap<Metric, Distribution>, String> + Sync + 'a;
 

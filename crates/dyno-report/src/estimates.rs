@@ -1,4 +1,4 @@
-//! Estimates and means as the JSON interface has them.
+//! Fields that many elements share: an estimate, and a mean.
 
 use crate::number::{exported, latency_ns};
 use dyno_stats::{Estimate, Latency, Mean};

@@ -1,5 +1,5 @@
-//! The factors of experiments as text. What is the same for a whole table stands in its heading,
-//! what varies in its columns, so that no number stands without its conditions.
+//! The factors of experiments as text. Conditions that are the same for a whole table are in its
+//! heading; conditions that vary are in its columns. So every number has its conditions.
 
 use dyno_model::Experiment;
 use dyno_model::factors::{Factor, in_tables};

@@ -1,5 +1,5 @@
-//! What bears on whether the figures hold, as remarks below a table. Rows of which the same is to be
-//! said share one remark, so that thirty rows do not take thirty lines.
+//! Facts about the reliability of the figures, as remarks below a table. Rows with the same fact
+//! share one remark, so that thirty rows do not take thirty lines.
 
 use crate::flagged::{FlagRates, Flagged};
 use crate::number::{Measured, duration, sig3};
@@ -160,7 +160,7 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
         };
         let text = format!(
             "{} (wait {}) is only a reference here and not a floor, because the whole interval of \
-             a ratio to it is below 1:",
+             another stack's ratio to it is below 1:",
             floor.stack, e.experiment.wait
         );
         let mut below = floor.undercut_by.iter();
@@ -187,7 +187,10 @@ pub(crate) fn floor(view: &View<'_>) -> Vec<Item> {
     }
     items.extend(without.into_iter().map(|(reason, rows)| {
         let (reason, rows) = (reason.as_str(), listed(rows));
-        Item::from(format!("no {} where {reason}: {rows}", view.ratio_title()))
+        Item::from(format!(
+            "no {}, because {reason}: {rows}",
+            view.ratio_title()
+        ))
     }));
     items
 }
@@ -246,7 +249,7 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         let rows = rows.map(|e| format!("{} ({})", view.label(e), e.trials.disturbed));
         items.push(Item {
             text: format!(
-                "the host disturbed every trial, so all are used: {}",
+                "the host disturbed every trial, so Dyno uses the disturbed trials: {}",
                 listed(rows.collect())
             ),
             lines: reasons(&all),
@@ -267,8 +270,9 @@ fn by_stack(rates: &FlagRates) -> Item {
             )
         }
         Some((odd, often)) => format!(
-            "disturbed trials per stack, without repeats: {stacks}; that is not chance ({p}): trials of {} are disturbed {often} than \
-             others, so find the reason before you compare it",
+            "disturbed trials per stack, without repeats: {stacks}; chance alone does not explain \
+             the differences ({p}): trials of {} are disturbed {often} than others. Find the cause \
+             before you compare",
             odd.stack
         ),
     })
@@ -370,7 +374,7 @@ fn tails(view: &View<'_>) -> Vec<Item> {
             }
         };
         Some(Item::from(format!(
-            "host noise may account for most of the gap between p50 and {title} in {text}"
+            "host noise may explain most of the difference between p50 and {title}: {text}"
         )))
     };
     quantiles.filter_map(remark).collect()

@@ -1,5 +1,5 @@
-//! How often trials of each stack were disturbed, and whether chance alone would spread them so. Flags come from what others did,
-//! which knows nothing of stacks: where they fall on one stack, the rules or the stack are to be looked at.
+//! How often trials of each stack were disturbed, and whether chance alone would spread them so. Flags
+//! depend on the activity of other programs, not on stacks: where they fall on one stack, the rules or the stack are to be looked at.
 
 use crate::summary::{ExperimentSummary, OfPlan};
 use dyno_stats::chance_of_hits;

@@ -12,7 +12,7 @@ use std::io;
 /// A document with one suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunitSuite<'a> {
-    /// Who wrote it, such as `dyno check`.
+    /// The command that wrote it, such as `dyno check`.
     pub tool: &'static str,
     /// What the suite is called.
     pub name: String,
@@ -61,7 +61,7 @@ pub struct JunitResult {
 /// How a test case can end other than well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JunitKind {
-    /// It found what it must not find.
+    /// The case found a violation.
     Failure,
     /// It could not tell.
     Error,

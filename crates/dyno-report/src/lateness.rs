@@ -7,11 +7,11 @@ use dyno_model::cause::Warning;
 use dyno_model::{Cause, Metric, Pacing, Workload};
 
 /// What a list of rows says whose sender only [`slept`].
-pub(crate) const SLEPT: &str = "the sender slept until each message was due, so response times hold its wake-ups; the service time \
-                                leaves them out";
+pub(crate) const SLEPT: &str = "the sender slept until each message was due, so response times \
+                                include its wake-ups; service times exclude them";
 /// What a list of rows says whose sender [`was_late`].
-pub(crate) const WAS_LATE: &str = "the sender was late, so response times hold its lateness, here at least half of the p50; the service \
-                                   time leaves it out";
+pub(crate) const WAS_LATE: &str = "Dyno's sender was late, and its lateness is at least half of \
+                                   the p50 response time; service times exclude it";
 
 /// The part of the mean time between two messages up to which sends may last (p90) for a row to be named: a sender that is busy
 /// for longer may be late for the stack's sake.

@@ -3,7 +3,7 @@
 //!
 //! Whoever judges the trials of a run keeps it with the two types of this file:
 //!
-//! - [`Shortfall`]: trials that failed or are missing. Nobody knows what they would have shown, so nothing is passed, called
+//! - [`Shortfall`]: trials that failed or are missing. Their results are unknown, so nothing is passed, called
 //!   better or called the same beside them.
 //! - [`Basis`]: the ways in which the trials that there are can be taken. A good verdict must hold in each of them: with the
 //!   trials that the host disturbed as well as without them, and without the lost messages as well as with them infinitely
@@ -89,12 +89,12 @@ pub(crate) fn loses(t: &TrialRecord) -> bool {
 pub struct Basis {
     /// The trials that the host disturbed count as well.
     pub with_disturbed: bool,
-    /// What was lost is left out, instead of being infinitely late.
+    /// Lost messages are left out, instead of counting as infinitely late.
     pub without_lost: bool,
 }
 
 impl Basis {
-    /// The one that figures are shown of: by [`counted_trials`], with what was lost infinitely late.
+    /// The one that figures are shown of: by [`counted_trials`], with lost messages as infinitely late.
     pub const COUNTED: Basis = Basis {
         with_disturbed: false,
         without_lost: false,

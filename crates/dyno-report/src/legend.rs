@@ -1,4 +1,4 @@
-//! What the columns of a table mean, in words below it.
+//! The meaning of a table's columns, in words below it.
 
 use crate::chains;
 use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99};
@@ -113,8 +113,8 @@ fn of_ground(view: &View<'_>, left_out: &[&str]) -> Vec<String> {
     }
     if view.has_host() && shown(HOST_P99) {
         lines.push(format!(
-            "{HOST_P99}: delay that gaps of the host add to one in a hundred such operations \
-             (share of p99 − p50 that this delay may explain)."
+            "{HOST_P99}: the delay that gaps of the host cause in one of a hundred such operations \
+             (the share of p99 − p50 that it may explain)."
         ));
     }
     if view.rows.iter().any(|e| e.in_copies.is_some()) && shown(COPY_RATIO) {

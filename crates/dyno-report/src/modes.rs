@@ -1,4 +1,4 @@
-//! Two modes within the window, and what of all that was recorded tells them apart.
+//! Two modes within the window, and the recorded covariate that distinguishes them.
 //!
 //! Blocks of a trial share its luck, so a covariate that is constant in a trial has as many
 //! independent witnesses as there are trials, not as there are blocks. The strength of an

@@ -1,4 +1,4 @@
-//! What stands around a table: the heading that names its conditions, and below it everything that
+//! The texts around a table: the heading that names its conditions, and below it everything that
 //! a reader must know before trusting a number.
 
 use crate::carry_over;
@@ -123,9 +123,9 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             machines.collect(),
         ),
         ("Failed", failures(view)),
-        ("Deaf to the end of the window", outage::deaf(view)),
+        ("Still deaf at the end of the window", outage::deaf(view)),
         ("Half deaf", outage::partly_deaf(view)),
-        ("What came of the faults", outage::verdicts(view)),
+        ("Results of the faults", outage::verdicts(view)),
         ("Clocks of the hosts", clocks::remarks(view)),
         ("Cost of the other flows", crate::flows::costs(view)),
         (
@@ -154,7 +154,7 @@ pub(crate) fn sections(view: &View<'_>) -> Vec<Section> {
             chains::remarks(view),
         ),
         (
-            "Causes of loss, as the kernels counted",
+            "Causes of loss, from counters of the kernels",
             causes::remarks(view),
         ),
         ("Cost of the daemons", rows(view, daemons)),

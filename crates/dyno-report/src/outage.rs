@@ -1,4 +1,4 @@
-//! What came of faults: summaries of the outages that trials record, and what is said of them.
+//! Results of faults: summaries of the outages that trials record, and sentences about them.
 
 mod words;
 

@@ -1,4 +1,4 @@
-//! What the tables of studies have in common: titles, tables and lists below each other, for a terminal or as Markdown.
+//! Common parts of the tables of studies: titles, tables and lists below each other, for a terminal or as Markdown.
 
 use crate::grid::Grid;
 use crate::markdown::escape;

@@ -1,4 +1,4 @@
-//! One remark below a table: whoever has something to say makes it, and `notes` gathers them.
+//! One remark below a table: other modules create them, and `notes` collects them.
 
 /// One remark, with lines that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

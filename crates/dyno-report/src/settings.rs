@@ -1,4 +1,4 @@
-//! What stacks were set to where they differ, and the versions of their libraries: below each table.
+//! Settings in which stacks differ, and the versions of their libraries: below each table.
 
 use crate::summary::{ExperimentSummary, RunSummary};
 use dyno_model::adapter::{QUEUE_BYTES, QUEUE_DEPTH};

@@ -208,9 +208,9 @@ fn run_warnings(run: &Run) -> Vec<String> {
     match run.trials.iter().filter(|t| may_have_full_window(t)).count() {
         0 => {}
         n => warnings.push(format!(
-            "{n} trials were measured by an older Dyno, which may have loaded its own memory during the first message of each trial: that \
-             sample may be up to 0.5 ms too long, and so may every maximum and the mean and tail of few samples; the cost may end with the \
-             last send instead of the last arrival"
+            "{n} trials were measured by an older Dyno: the first sample of each may be up to 0.5 ms \
+             too long, and so may the maximum, and the mean and tail of few samples; the cost may \
+             lack the time after the last send"
         )),
     }
     let strays = run

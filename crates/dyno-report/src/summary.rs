@@ -1,4 +1,4 @@
-//! What a run says, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
+//! The summary of a run, as data: one [`ExperimentSummary`] per experiment of its plan, also for those
 //! without a completed trial. Every table and export is a rendering of this and computes nothing.
 
 mod answers;
@@ -48,7 +48,7 @@ use std::fmt;
 /// A run, summarised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// What was run, where, and how far it came.
+    /// The suite, the testbed and the progress of the run.
     pub run: RunSummary,
     /// One per experiment of the plan, in the plan's order; of a part, one for each of its own.
     pub experiments: Vec<ExperimentSummary>,
@@ -60,10 +60,10 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Whether what ran before a trial made a difference; `None` where the run cannot tell.
     pub carry_over: Option<CarryOverSummary>,
-    /// What the requirements of the run's study came to. Whoever renders the study's table has them judged before; else
+    /// Results of the requirements of the run's study. Whoever renders the study's table has them judged before; else
     /// there are none.
     pub requirements: Vec<Requirement>,
-    /// What a search has found, as `dyno check RUN --format json` has it. Whoever shows a search has it judged before; else
+    /// The result of a search, in the form of `dyno check RUN --format json`. Whoever shows a search has it judged before; else
     /// there is none.
     pub capacity: Option<serde_json::Value>,
     /// The answers to the questions of the run. Whoever renders it for readers has them made before; else there are none.
@@ -75,7 +75,7 @@ pub struct Summary {
 pub struct Requirement {
     /// What it is called.
     pub name: String,
-    /// What it asks for, such as `p50 round trip ≤ 2.00 ms`.
+    /// The requirement, such as `p50 round trip ≤ 2.00 ms`.
     pub required: String,
     /// Where it comes from; `None` where whoever states it names nothing.
     pub source: Option<String>,
@@ -144,7 +144,7 @@ pub struct RunSummary {
     pub emulated_hosts: Vec<String>,
     /// The seed of the run's random choices.
     pub seed: u64,
-    /// Which part of the plan was run, where it was not all of it.
+    /// The part of the plan that was run, if it was not all of it.
     pub shard: Option<Shard>,
     /// Trials that were added after the run was planned.
     pub more: Vec<More>,
@@ -154,11 +154,11 @@ pub struct RunSummary {
     pub machines: BTreeMap<String, Environment>,
     /// Name and version of each adapter used.
     pub adapters: Vec<(String, String)>,
-    /// What options have where a stack leaves them out, by adapter.
+    /// The defaults of options, by adapter.
     pub option_defaults: BTreeMap<String, dyno_model::Options>,
     /// The stacks by name, as they were configured.
     pub stacks: BTreeMap<String, dyno_model::Stack>,
-    /// What experiments with a base are compared with.
+    /// The base of experiments that have one.
     pub against: Option<Against>,
     /// When an experiment has enough trials, where that was asked for.
     pub precision: Option<Precision>,
@@ -206,7 +206,7 @@ pub struct TrialCounts {
     pub failed: u64,
     /// Completed, but disturbed by the host.
     pub disturbed: u64,
-    /// Completed, and what the figures are made of: those that were not disturbed, or all of an
+    /// Completed trials that the figures use: those that were not disturbed, or all of an
     /// experiment of which every one was. See [`crate::counted_trials`].
     #[serde(skip)]
     pub counted: u64,
@@ -277,7 +277,7 @@ pub struct ExperimentSummary {
     pub medians: BTreeMap<Metric, Spread>,
     /// The headline metric with the disturbed trials, which do not count; `None` where none was left out.
     pub with_disturbed: Option<WithDisturbed>,
-    /// What the others cost it, of a flow that was measured by itself as well.
+    /// The effect of the other flows, if the flow was also measured alone.
     pub alone: Option<AloneRatio>,
     /// p50 of the headline metric against that of the floor's experiment.
     pub floor: Option<FloorRatio>,
@@ -286,7 +286,7 @@ pub struct ExperimentSummary {
     pub in_copies: Option<Estimate>,
     /// The same with a payload that the copying CPU has in its own caches as far as it fits.
     pub in_cached_copies: Option<Estimate>,
-    /// Of a floor: the stacks that are surely faster than it in this run.
+    /// Of a floor: stacks that are faster in this run with 95 % confidence.
     pub undercut_by: Vec<String>,
     /// Counts of all counted trials added up.
     pub counts: Counts,
@@ -301,15 +301,15 @@ pub struct ExperimentSummary {
     pub made_of: Option<MadeOf>,
     /// The parts of the way through a chain, its losses and costs; `None` where the stack is none.
     pub chain: Option<ChainSummary>,
-    /// What came of its faults; `None` where it has none.
+    /// Results of its faults; `None` where it has none.
     pub outage: Option<OutageSummary>,
-    /// What its agents asked of the kernel for each message, where that was counted.
+    /// System calls of its agents for each message, if they were counted.
     pub asked: Option<AskedPerMessage>,
     /// The part of the cost that the stack's daemons have, each by itself.
     pub daemons: Vec<DaemonCost>,
     /// The part that agents have, by what they do.
     pub agents: Vec<DaemonCost>,
-    /// What virtual machines are made of on the runner's machine, which is part of no cost.
+    /// The processes of virtual machines on the runner's machine, which are not part of any cost.
     pub machines: Vec<DaemonCost>,
     /// The memory of virtual machines and of what they are made of, at rest and in use.
     pub memory: Vec<MemorySummary>,
@@ -344,7 +344,7 @@ pub struct ExperimentSummary {
     pub saturated: Option<f64>,
     /// What is known of the hosts' clocks that are not the run's.
     pub clocks: Vec<HostClockSummary>,
-    /// What the kernels of its hosts counted over the counted trials.
+    /// Counters of the kernels of its hosts over the counted trials.
     pub networks: Vec<NetworkSummary>,
 }
 
@@ -432,7 +432,7 @@ impl ExperimentSummary {
     }
 }
 
-/// What became of an offered load.
+/// The outcome of an offered load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadOutcome {
     /// Everything arrived, and nothing piled up.
@@ -471,7 +471,7 @@ pub struct FloorRatio {
 }
 
 impl FloorRatio {
-    /// Whether nothing that stands beside it is surely faster.
+    /// Whether no other stack is faster with confidence.
     pub const fn holds(&self) -> bool {
         self.undercut_by.is_empty()
     }
@@ -484,7 +484,7 @@ pub enum NoRatio {
     Disturbed,
     /// The host disturbed every trial of its floor.
     FloorDisturbed,
-    /// Trials of the experiment failed: what the others show is that of survivors.
+    /// Trials of the experiment failed: the others are survivors.
     Failed,
     /// Trials of its floor did.
     FloorFailed,

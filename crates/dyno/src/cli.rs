@@ -48,7 +48,7 @@ const AFTER: &str = "\
 Examples:
   dyno run quick                         every stack of this build, side by side: 2 to 7 min
   dyno run quick --stack pipe,tcp        only these two (and the floor)
-  dyno run                               asks what to measure, on a terminal
+  dyno run                               asks three questions, writes a suite and runs it
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as an HTML report with plots
@@ -64,11 +64,11 @@ Examples:
 
 Exit codes:
   0    done                              3    the suite, stack or testbed is refused
-  1    an error outside Dyno             4    done, but trials or cases failed
+  1    a file or program failed          4    done, but trials or cases failed
   2    wrong command line                5    a run directory cannot be written or read
   6    a limit is broken (check)         7    undecided (check, trend, compare)
   8    something is slower (--fail-on slower)
-  9    an objection (audit --fail-on)
+  9    a finding with this verdict or a worse one (audit --fail-on)
   130  interrupted; finished trials are stored";
 
 /// What to do.
@@ -118,7 +118,7 @@ pub(crate) enum Command {
     },
     /// Print a completion script for a shell to standard output.
     #[command(after_long_help = "\
-The script also completes the names of suites, stacks, testbeds and stored runs, for which it asks dyno:
+The script also completes the names of suites, stacks, testbeds and stored runs:
   source <(dyno completions bash)         in ~/.bashrc
   dyno completions fish > ~/.config/fish/completions/dyno.fish")]
     Completions {
@@ -170,16 +170,19 @@ experiments:
   --set window='1 s'    --set payload='4 KiB'    --set wait=spin    --set scheduling=fifo:50
 
 --precision adds trials, round by round, until the interval of each experiment is as narrow as you asked, or until --max-trials or \
---max-time is reached. The table says which intervals are still wider, and by how much. If the host disturbs a trial more than it did \
-while it was idle before the run, Dyno stores and counts the trial, leaves it out of all figures, and repeats it.
+--max-time is reached. The table lists the intervals that are still wider. Before the run, Dyno \
+measures how much the idle host disturbs a program. If the host disturbs a trial more than that, Dyno \
+stores the trial, excludes it from all figures, and repeats it.
 
---search raises one factor from its value in the suite until a limit is broken. It doubles the value, then halves the gap. Each value gets \
-fresh trials until its limits are decided, and further trials confirm the highest value that kept them. Stacks are interleaved.
+--search doubles one factor, starting from its value in the suite, until a limit is broken. It \
+then bisects between the last two values. Dyno runs trials of each value until every limit is met \
+or broken with confidence, and confirms the highest value that met all limits by further trials. \
+Stacks are interleaved.
   dyno run stream --stack udp,tcp --set rate='1 kHz' --set arrivals=fixed --set payload='64 B' \\
            --search rate --until limits.toml
   dyno check RUN             prints the result again; also with --format json
 
---against interleaves the trials of each experiment with those of a base and prints which is faster:
+--against measures each experiment and a base alternately, and prints which is faster:
   --against tcp              the base is the same experiment on another stack
   --against ./old/dyno       the same experiment with the agents of another build
   --against same             the same experiment twice: shows the differences that arise by chance
@@ -190,16 +193,16 @@ meet both alike. It serves ping-pong and call on one machine:
 --like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
   dyno compare RUN mine                   differences: builds, libraries, machines, figures
-Dyno asks before it starts a program or contacts a host that only the run names, and none of your own stacks and testbeds. --dry-run lists \
-these, --trust permits them.
+Dyno asks before it starts a program or contacts a host that none of your own stacks and testbeds \
+names. --dry-run lists these programs and hosts, --trust permits them.
 
---shard divides the experiments into parts of about equal duration, for the scheduler of a cluster or a CI system. Each part makes the \
-whole plan and runs its share of the experiments:
+--shard divides the experiments into parts of about equal duration, for the scheduler of a cluster \
+or a CI system:
   dyno run SUITE --shard 1/3 --out a      here; run 2/3 and 3/3 elsewhere at the same time
   dyno merge a b c -o all                 then joins the parts into one run")]
 pub(crate) struct RunArgs {
-    /// The suite: a name from `dyno list suites`, or the path of a .toml file. Without one Dyno asks on a terminal what to
-    /// measure, and writes a suite file.
+    /// The suite: a name from `dyno list suites`, or the path of a .toml file. Without a suite,
+    /// Dyno asks three questions on a terminal and writes a suite file.
     #[arg(conflicts_with = "resume", add = complete::suites())]
     pub(crate) suite: Option<String>,
     /// Without one, in a dry run: the text of the suite that the answers make.
@@ -215,14 +218,14 @@ pub(crate) struct RunArgs {
     /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file [default: local].
     #[arg(long, value_name = "T", add = complete::testbeds())]
     pub(crate) testbed: Option<String>,
-    /// Number of trials of each experiment, instead of the suite's.
+    /// Number of trials of each experiment; overrides the suite.
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<u32>,
-    /// Fit the number of trials into this time, such as '5 min': every experiment gets the same number. Repeats of
-    /// disturbed trials come on top.
+    /// Fit the number of trials into this time, such as '5 min': every experiment gets the same number. Repeats
+    /// of disturbed trials take additional time.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["trials", "precision", "search", "shard"])]
     pub(crate) budget: Option<Nanos>,
-    /// Add trials until both ends of the interval are within this share of the value, such as 5%.
+    /// Add trials until both ends of each 95 % interval are within this share of the value, such as 5%.
     #[arg(long, value_name = "SHARE", value_parser = share, group = "adds")]
     pub(crate) precision: Option<f64>,
     /// The figure for --precision: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
@@ -234,17 +237,18 @@ pub(crate) struct RunArgs {
     /// With --precision or --until-decided: add no further trials after this time, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "adds")]
     pub(crate) max_time: Option<Nanos>,
-    /// Find the highest value of this factor (rate, payload or clients) that keeps the limits of --until with confidence.
+    /// Find the highest value of this factor (rate, payload or clients) at which all limits of --until are met with confidence.
     #[arg(long, value_name = "FACTOR", value_parser = raised, requires = "until", conflicts_with_all = [
         "precision", "against", "slices", "ground", "legs", "shard",
     ])]
     pub(crate) search: Option<Raised>,
-    /// With --search: the limits that a value must keep, as `dyno check` reads them.
+    /// With --search: the limits file, in the format of `dyno check`.
     #[arg(long, value_name = "LIMITS.TOML", requires = "search")]
     pub(crate) until: Option<PathBuf>,
-    /// Also measure what a system call, a wake-up and a copy cost on this machine (the ground), and count in an extra
-    /// trial how many of each a round trip takes. Reports then break the round trip down. This takes half a minute
-    /// more for each scheduling class and pair of CPUs of the suite, and one trial for each round trip.
+    /// Also measure the cost of a system call, a wake-up and a copy on this machine (the ground).
+    /// An extra trial counts how many of each a round trip takes, and reports then show the parts
+    /// of the round trip. This adds half a minute for each scheduling class and pair of CPUs, and
+    /// one trial for each round trip.
     #[arg(long)]
     pub(crate) ground: bool,
     /// Also measure each leg of a chain alone, in the same rounds, so that reports can say how much the chain adds.
@@ -253,8 +257,8 @@ pub(crate) struct RunArgs {
     /// Also measure each flow alone, in the same rounds, so that reports can say how much the other flows slow it down.
     #[arg(long, conflicts_with = "shard")]
     pub(crate) alone: bool,
-    /// Interleave the trials of each experiment with those of a base: a stack, the program of another build, or
-    /// `same`.
+    /// Measure each experiment and a base alternately, and compare them. The base is another stack,
+    /// the `dyno` program of another build, or `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
     /// With --against: keep both sides open in one trial, where they take turns in slices of this time [default: 10 ms].
@@ -278,13 +282,13 @@ pub(crate) struct RunArgs {
     /// seed. Further options override single parts.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
     pub(crate) like: Option<PathBuf>,
-    /// With --like or --resume of somebody else's run: start the programs, set the options and contact the hosts that it names, without asking.
+    /// With --like or --resume of somebody else's run: do not ask before starting its programs, setting its options and contacting its hosts.
     #[arg(long)]
     pub(crate) trust: bool,
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Finish the interrupted run in this directory (or `latest`); with --more, go on with a finished one.
+    /// Finish the interrupted run in this directory (or `latest`); with --more, also add trials to a finished run.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "budget", "settings", "seed", "shard", "precision", "precision_of",
         "search", "until", "against", "slices", "ground", "legs", "alone", "repeats",
@@ -293,8 +297,8 @@ pub(crate) struct RunArgs {
     /// With --resume: also measure failed trials again, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
     pub(crate) retry_failed: bool,
-    /// With --resume: measure N more trials of each experiment and its floor, in rounds as before. Finished runs
-    /// can have more, too.
+    /// With --resume: measure N more trials of each experiment and its floor. This also works for a
+    /// finished run.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
     /// With --resume: add trials until each of these limits is decided, in at most five looks at the verdicts. All looks
@@ -307,7 +311,7 @@ pub(crate) struct RunArgs {
         conflicts_with = "dry_run"
     )]
     pub(crate) until_decided: Option<PathBuf>,
-    /// Show what would be measured, what would be refused, and which rights are missing here, then exit.
+    /// Print the experiments, the refused combinations and the missing permissions, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The clock for time stamps [default: auto, or the clock of the run that is repeated or resumed].

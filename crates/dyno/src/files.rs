@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// Options of every command that reads suites, stacks and testbeds.
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Dyno adds its files to the built-in ones; they
-    /// replace files with the same name. May be repeated; the variable `DYNO_FILES` names further folders, separated
-    /// by colons.
+    /// A folder with your own `suites/`, `stacks/` or `testbeds/`. Your files are added to the
+    /// built-in ones and replace those with the same name. May be repeated; the variable
+    /// `DYNO_FILES` names further folders, separated by colons.
     #[arg(long = "files", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
 }

@@ -84,7 +84,7 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         ) {
             (Some((a, b)), _) => (
                 Verdict::NotWhatItIsCalled,
-                format!("what is a {a} in one place is a {b} in the other"),
+                format!("the value is a {a} in one place and a {b} in the other"),
             ),
             (None, true) => (
                 Verdict::NoObjection,

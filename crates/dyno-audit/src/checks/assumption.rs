@@ -2,12 +2,12 @@
 
 use crate::outcome::{Outcome, Verdict};
 
-/// What a check takes for granted. Where the source does not say it, the most that the check says is *cannot be known*.
+/// An assumption of a check. Where the source does not say it, the most that the check says is *cannot be known*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assumption {
-    /// What must be so.
+    /// The assumption.
     pub says: &'static str,
-    /// What an honest source may have done otherwise.
+    /// An innocent explanation, if the assumption is wrong.
     pub innocent: &'static str,
 }
 

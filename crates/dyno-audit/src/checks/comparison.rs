@@ -19,13 +19,13 @@ const ERRORS: f64 = 6.0;
 /// Nothing waits for more bytes before it sends.
 pub(super) const AT_ONCE: Assumption = Assumption {
     says: "a small message is sent at once",
-    innocent: "Nagle's algorithm with delayed acknowledgements, and whatever else gathers small messages, holds them back for milliseconds",
+    innocent: "Nagle's algorithm with delayed acknowledgements, or other buffering, delays small messages by milliseconds",
 };
 
 /// The first row is measured as warm as those after it.
 pub(super) const WARM: Assumption = Assumption {
     says: "the first size was measured as warm as those after it",
-    innocent: "a first row without a warm-up carries the start: connections, page faults, cold caches, a slow clock",
+    innocent: "a first row without a warm-up includes the start: connections, page faults, cold caches, a slow clock",
 };
 
 /// Mechanisms that send each message at once.
@@ -84,7 +84,7 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
                     Verdict::Inconsistent,
                     &[before, after],
                     format!(
-                        "{} × the size takes {} × less time: the printed figure is not the cost of the size",
+                        "{} × the size takes {} × less time: the printed figure does not measure the cost of the size",
                         short(size(after) / size(before)),
                         short(value(before) / value(after))
                     ),
@@ -96,7 +96,7 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
                         printed(after),
                         match known {
                             true => "beyond six standard errors",
-                            false => "no spread is printed that would account for it",
+                            false => "the source prints no spread that would explain this",
                         }
                     ),
                 );
@@ -263,7 +263,7 @@ pub(super) fn alike(context: &Context) -> Vec<Outcome> {
                     Verdict::NotWhatItIsCalled,
                     &figures,
                     format!(
-                        "{} and {} are set side by side but were not measured in the same way",
+                        "the source compares {} and {}, but they were not measured in the same way",
                         named(first),
                         named(figures[1])
                     ),

@@ -4,6 +4,7 @@ use crate::context::{Context, interval, named, outcome, printed};
 use crate::interval::{all_digits, value, with_unit};
 use crate::outcome::{Outcome, Verdict};
 use crate::statement::{Bound, Dimension, Figure, Quantity, Statistic, Trip};
+use dyno_model::unit::counted;
 use std::collections::BTreeMap;
 
 /// Groups figures of one table or text, so that each thing is said once for all of them.
@@ -28,7 +29,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
             "half-trip",
             Verdict::NotWhatItIsCalled,
             &figures,
-            "half of a round trip is printed as latency, but nothing that was timed took that long",
+            "half of a round trip is printed as a latency, but no measured time had this length",
             format!("{} × 2 was measured", printed(figures[0])),
         ));
     }
@@ -58,11 +59,11 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
                 let (verdict, says) = match bound <= value(least) {
                     true => (
                         Verdict::NoObjection,
-                        "the clocks are closer than the times between them",
+                        "the clocks differ by less than the measured times",
                     ),
                     false => (
                         Verdict::CannotBeKnown,
-                        "the clocks may be further apart than what is timed between them",
+                        "the clocks may differ by more than the measured times",
                     ),
                 };
                 let bound = with_unit(bound, Dimension::Time);
@@ -73,7 +74,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
                 "half-trip",
                 Verdict::CannotBeKnown,
                 &figures,
-                "one way between two clocks, without a bound on their offset",
+                "one-way times between two clocks, without a bound on their offset",
                 format!("an offset of {time} would explain all of the smallest figure"),
             ),
         });
@@ -85,7 +86,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say whether it is a round trip, half of one, or one way",
-            "a factor of two lies between them".to_owned(),
+            "the two meanings differ by a factor of two".to_owned(),
         ));
     }
     found
@@ -144,15 +145,15 @@ pub(super) fn tool(context: &Context) -> Vec<Outcome> {
 const SIGNS: &[(&str, &str)] = &[
     (
         "built as debug",
-        "the output says of itself that a library was a debug build",
+        "according to the output, a library was a debug build",
     ),
     (
         "cpu scaling is enabled",
-        "the output says of itself that the processor's frequency was not steady",
+        "according to the output, the processor's frequency was not steady",
     ),
     (
         "aslr is enabled",
-        "the output says of itself that addresses were random, which moves its times",
+        "according to the output, addresses were random, which changes the times",
     ),
 ];
 
@@ -183,7 +184,9 @@ pub(super) fn banners(context: &Context) -> Vec<Outcome> {
             let says = match same {
                 true => "the output is of the date that is named".to_owned(),
                 false => {
-                    format!("measured on {date} by its own output, and on {tested} by the text")
+                    format!(
+                        "measured on {date} according to the output, on {tested} according to the text"
+                    )
                 }
             };
             let mut outcome = outcome(
@@ -307,7 +310,7 @@ pub(super) fn requirements(context: &Context) -> Vec<Outcome> {
                     Verdict::CannotBeKnown,
                     &[figure],
                     format!(
-                        "a {} within a limit does not say that single values are",
+                        "a {} within the limit does not show that single values are within it",
                         figure.statistic
                     ),
                     calculation,
@@ -378,7 +381,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say how many values these are based on",
-            format!("{} figures without n", figures.len()),
+            format!("{} without n", counted(figures.len(), "figure")),
         ));
     }
     let alone = |f: &Figure| timed(f) && f.statistic == Statistic::Value && in_table(f);
@@ -388,7 +391,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say whether these are means, medians or single runs, nor how much they vary",
-            format!("{} figures without a statistic", figures.len()),
+            format!("{} without a statistic", counted(figures.len(), "figure")),
         ));
     }
     found

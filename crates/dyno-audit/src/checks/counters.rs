@@ -139,7 +139,7 @@ fn of_row(figures: &[&Figure]) -> Option<Outcome> {
             Verdict::Inconsistent,
             &figures,
             format!(
-                "{}: its clocks have another ratio than those of the other columns, so that the row mixes runs",
+                "{}: the ratio of its clocks differs from the other columns, so the row mixes runs",
                 most.1.place.column
             ),
             calculation,

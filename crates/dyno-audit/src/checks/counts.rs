@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// All messages are of one size, of which nothing but the payload counts.
 pub(super) const ONE_SIZE: Assumption = Assumption {
     says: "all messages are of the size that is printed, and headers do not count",
-    innocent: "messages of other sizes, and headers, make other sums",
+    innocent: "messages of other sizes, and headers, change the sums",
 };
 
 /// A rate of messages and their payload make the bytes per second. Importers of tools that send one size state it themselves.
@@ -40,7 +40,7 @@ pub(super) fn sizes(context: &Context) -> Vec<Outcome> {
             true => (Verdict::NoObjection, "messages and bytes agree".to_owned()),
             false => (
                 Verdict::Inconsistent,
-                format!("{} is not the bytes of {}", printed(bytes), printed(many)),
+                format!("{} are not the bytes of {}", printed(bytes), printed(many)),
             ),
         };
         let held = outcome("sizes", verdict, &[bytes, many], says, calculation);

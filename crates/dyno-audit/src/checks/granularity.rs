@@ -8,7 +8,7 @@ use crate::statement::{Bound, Dimension, Figure, Of, Quantity, Statistic};
 
 /// Means of shares are of as many values each.
 pub(super) const EACH_ALIKE: Assumption = Assumption {
-    says: "each mean is of as many values",
+    says: "all means have the same number of values",
     innocent: "the mean of 1/3 and 1/4 is a multiple of neither",
 };
 

@@ -8,8 +8,8 @@ use crate::statement::{Bound, Dimension, Figure, Loop, Quantity, RelationKind, S
 
 /// The rate counts round trips.
 pub(super) const ONE_DIRECTION: Assumption = Assumption {
-    says: "the rate counts one message of each round trip",
-    innocent: "a rate that counts both directions is twice as much",
+    says: "the rate counts one message per round trip",
+    innocent: "a rate that counts both directions is twice as high",
 };
 
 /// Little's law: rate × mean latency = messages under way. In a closed loop that is at most the number of clients.
@@ -25,8 +25,12 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
         let under_way = interval(rate)
             .times(interval(latency))
             .times(Interval::exactly(trips));
+        let of = match clients {
+            1 => "one client".to_owned(),
+            n => format!("{n} clients"),
+        };
         let calculation = format!(
-            "{} × {}{} = {} under way; {clients} in a closed loop can have {} per second at most",
+            "{} × {}{} = {} messages in progress; {of} in a closed loop can send at most {} per second",
             printed(rate),
             printed(latency),
             if trips > 1.0 { " × 2" } else { "" },
@@ -34,10 +38,6 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
             short(clients as f64 / (interval(latency).middle() * trips)),
         );
         let most = clients as f64;
-        let of = match clients {
-            1 => "one client".to_owned(),
-            n => format!("{n} clients"),
-        };
         let one_way = under_way.lo > 2.0 * most;
         let held = match under_way.lo <= most * (1.0 + 1e-9) {
             true => outcome(
@@ -52,7 +52,7 @@ pub(super) fn in_flight(context: &Context) -> Vec<Outcome> {
                 Verdict::Impossible,
                 &[rate, latency],
                 format!(
-                    "{} and {} cannot be of {of} that waits for each answer",
+                    "{} and {} contradict each other for {of} that waits for each answer",
                     printed(rate),
                     printed(latency)
                 ),
@@ -259,14 +259,14 @@ fn offered(figure: &Figure, capacity: f64) -> Option<Outcome> {
             "link",
             Verdict::CannotBeKnown,
             &[figure],
-            "more is offered than the link carries, so the latency is only that of the messages that got through",
+            "more is offered than the link carries, so the latency covers only the messages that arrived",
             calculation,
         ),
         false => outcome(
             "link",
             Verdict::NotWhatItIsCalled,
             &[figure],
-            "more is offered than the link carries: messages are lost or senders are delayed, but the source says neither",
+            "more is offered than the link carries, so messages are lost or senders are delayed; the source mentions neither",
             calculation,
         ),
     })
@@ -300,7 +300,7 @@ fn on_the_wire(figure: &Figure, capacity: f64) -> Option<Outcome> {
             "link",
             Verdict::NoObjection,
             &[figure],
-            "longer than the wire takes",
+            "longer than the transmission takes",
             calculation,
         ),
         false => outcome(

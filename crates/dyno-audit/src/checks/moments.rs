@@ -44,7 +44,7 @@ pub(super) const NOT_NEGATIVE: Assumption = Assumption {
 /// Percentiles are of many values.
 pub(super) const MANY: Assumption = Assumption {
     says: "the percentiles are of a hundred values or more",
-    innocent: "of few values a percentile is one of them, and definitions differ in which",
+    innocent: "a percentile of few values is one of these values, and definitions choose different ones",
 };
 
 /// The least that a value can be where no smallest one is printed, and whether that is sure.
@@ -203,7 +203,7 @@ fn mean_among(context: &Context, set: &DataSet, mean: &Figure) -> Option<Outcome
         known.map_or(String::new(), |n| format!(" of {n} values")),
     );
     if above && below {
-        let says = "the mean lies where its ranks allow";
+        let says = "the mean is consistent with the percentiles";
         let held = outcome("spread", Verdict::NoObjection, &figures, says, calculation);
         return Some(held);
     }
@@ -297,14 +297,14 @@ fn parts_of_spread(set: &DataSet) -> Vec<Outcome> {
                 "spread",
                 Verdict::NoObjection,
                 &figures,
-                "it follows from its parts",
+                "it agrees with its parts",
                 calculation,
             ),
             false => outcome(
                 "spread",
                 Verdict::Inconsistent,
                 &figures,
-                format!("{} is not what its parts give", printed(result)),
+                format!("{} contradicts its parts", printed(result)),
                 calculation,
             ),
         });

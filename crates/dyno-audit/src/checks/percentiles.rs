@@ -94,7 +94,7 @@ pub(super) fn samples(context: &Context) -> Vec<Outcome> {
             if let (true, Some(n)) = (too_few, n) {
                 reasons.push(format!("only the largest of {n} values determines it"));
                 sums.push(format!(
-                    "(1 − {}) × {n} = {} values lie beyond it; one needs {}",
+                    "(1 − {}) × {n} = {} values lie beyond it; for one such value, {} are needed",
                     short(p / 100.0),
                     short(beyond * n as f64),
                     short(needed)
@@ -238,7 +238,7 @@ pub(super) fn sums(context: &Context) -> Vec<Outcome> {
                     named(figures[0])
                 ),
                 format!(
-                    "{} = {}; that is its {statistic} only if all parts are at theirs in the same event",
+                    "{} = {}; this is correct only if all parts reach their {statistic} in the same event",
                     formula.left.printed(&context.by_id),
                     formula.right.printed(&context.by_id)
                 ),

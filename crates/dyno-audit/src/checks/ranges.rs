@@ -111,10 +111,10 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
         .map(|(_, figure)| {
             let why = match &apart {
                 Some((apart, _)) if between(figure) => format!(
-                    ": the clocks differed by at least {apart}, so no figure of this set is the time that its name says"
+                    ": the clocks differed by at least {apart}, so no figure of this set is the time that it is called"
                 ),
-                _ if is_placed(figure) => ", which no time can be".to_owned(),
-                _ => ", which no difference between two times of a set can be".to_owned(),
+                _ if is_placed(figure) => ", but a time cannot be negative".to_owned(),
+                _ => ", but this difference between two times of a set cannot be negative".to_owned(),
             };
             outcome(
                 "range",
@@ -141,7 +141,7 @@ fn times_below_zero(set: &DataSet, mut below: Vec<(f64, &Figure)>) -> Vec<Outcom
             Verdict::NotWhatItIsCalled,
             &others,
             format!(
-                "the clocks differed by at least {apart}, so no figure of this set is the time that its name says"
+                "the clocks differed by at least {apart}, so no figure of this set is the time that it is called"
             ),
             format!("{} < 0 by the same clocks", printed(first)),
         ));
@@ -168,8 +168,8 @@ fn raw_below_zero(set: &DataSet, samples: &Samples) -> Option<Outcome> {
             "{many} of {} raw values are below zero{}",
             samples.values.len(),
             match is_between_clocks(set.quantity, &samples.method) {
-                true => ": the clocks differed by as much",
-                false => ", which no time can be",
+                true => ": the clocks differed by at least that much",
+                false => ", but a time cannot be negative",
             }
         ),
         format!("the smallest is {}", with_unit(least, Dimension::Time)),
@@ -299,7 +299,7 @@ pub(super) fn errors(context: &Context) -> Vec<Outcome> {
             "errors",
             Verdict::NotWhatItIsCalled,
             &figures,
-            format!("the job failed ({how}): its figures are of what came before"),
+            format!("the job failed ({how}): its figures cover only the time before the failure"),
             String::new(),
         ));
     }

@@ -66,7 +66,7 @@ fn of_figure(figure: &Figure, samples: &Samples, sorted: &[f64]) -> Option<Outco
             "raw-values",
             Verdict::NoObjection,
             &[figure],
-            "it is that of the raw values",
+            "it matches the raw values",
             calculation,
         ),
         false => outcome(
@@ -74,7 +74,7 @@ fn of_figure(figure: &Figure, samples: &Samples, sorted: &[f64]) -> Option<Outco
             Verdict::Inconsistent,
             &[figure],
             format!(
-                "the printed {} of {} is not that of the raw values, {own}",
+                "the printed {} of {} differs from that of the raw values, {own}",
                 figure.statistic,
                 printed(figure)
             ),
@@ -124,7 +124,7 @@ fn statistic(figure: &Figure, sorted: &[f64]) -> Option<(f64, f64)> {
 /// Messages are sent by the clock.
 pub(super) const SCHEDULE: Assumption = Assumption {
     says: "messages are due by a schedule",
-    innocent: "a closed loop that pauses leaves out nothing, because nothing is due before the last answer",
+    innocent: "a closed loop misses no message in a pause, because none is due before the last answer",
 };
 
 /// Times of sending: a gap of many intervals whose messages are not late means that what was due in it was never sent, or its

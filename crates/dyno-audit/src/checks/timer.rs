@@ -14,7 +14,7 @@ const LATE: f64 = 0.03;
 
 /// The thread sleeps for most of what is timed.
 pub(super) const ASLEEP: Assumption = Assumption {
-    says: "most of the time no processor works",
+    says: "the processor is idle most of the time",
     innocent: "steady work, such as a copy or a transform of a fixed size, takes nearly the same time again and again",
 };
 
@@ -82,7 +82,7 @@ fn verdict(middle: f64, spread: f64, figures: &[&Figure], how: &str) -> Outcome 
             Verdict::NotWhatItIsCalled,
             figures,
             format!(
-                "{} is a timer of {} and {} more: the figure is how long something sleeps",
+                "{} is a timer of {} plus {}: the figure measures a sleep",
                 time(middle),
                 time(period),
                 time(middle - period)

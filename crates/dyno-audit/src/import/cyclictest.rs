@@ -463,13 +463,13 @@ fn in_unit(
     };
     if in_ns {
         out.note(format!(
-            "{} is read in nanoseconds (-N): no machine is as late as it would be in microseconds",
+            "{} is taken to be in nanoseconds (-N): in microseconds, the latencies would be implausibly long",
             data.name
         ));
         data.unit = ns();
     } else if min >= SOON {
         out.note(format!(
-            "{} is assumed to be in microseconds; with -N it is in nanoseconds, which the text does not say and its values do not show: `--json=FILE` says it",
+            "{} is assumed to be in microseconds; with -N the tool prints nanoseconds, but only the output of `--json=FILE` states this",
             data.name
         ));
         data = out.unjudged(data).with(ASSUMED.0, ASSUMED.1);
@@ -497,7 +497,7 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
     if threads < totals.len().saturating_sub(1) {
         let all = totals.len();
         let reason =
-            format!("there are {threads} values for {all} threads, of each of which there is one");
+            format!("there are {threads} values for {all} threads, but each thread has one");
         return Err(ImportError::line(*at, reason));
     }
     for (thread, total) in totals.iter().enumerate().take(threads) {
@@ -516,7 +516,7 @@ fn of_histogram(out: &mut Out, histogram: &mut Histogram, end: u64) -> Imported<
                 ImportError::line(
                     *at,
                     format!(
-                        "there are {} values for {} threads, of each of which there is one",
+                        "there are {} values for {} threads, but each thread has one",
                         values.len(),
                         threads
                     ),

@@ -82,7 +82,7 @@ impl File {
         if let Some(rest) = comment.strip_prefix('[') {
             for part in rest.trim_end_matches(']').split(", ") {
                 let Some((key, value)) = part.split_once('=') else {
-                    return Err("the line ends within what stands below a table".to_owned());
+                    return Err("the line below the table is incomplete".to_owned());
                 };
                 let value = value.trim();
                 let mut put = |statistic| {
@@ -204,7 +204,7 @@ impl File {
             // The library for Python divides the values by a ratio, and not their deviation.
             if statistic == Statistic::Sd && number.value > range.max(number.half_step) {
                 out.note(format!(
-                    "line {line}: the deviation is beyond the range of the values, as where a library divides the values alone by a ratio; it is left out"
+                    "line {line}: the standard deviation exceeds the range of the values, perhaps because a library scaled only the values; it is left out"
                 ));
                 continue;
             }

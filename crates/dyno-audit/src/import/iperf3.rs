@@ -237,7 +237,7 @@ fn of_datagrams(out: &mut Out, data: &Data, sum: &Node<'_>, omits: bool) -> Impo
             .is_some_and(|n| n.value.as_f64() > Some(0.0))
     {
         out.note(format!(
-            "{}: with --omit iperf3 counts what was lost in the seconds that it leaves out, and not what was sent in them; the loss is left out",
+            "{}: of the seconds that --omit excludes, iperf3 counts the lost messages but not the sent ones; the loss is left out",
             sum.path
         ));
     }

@@ -16,7 +16,7 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     let tool = input.tool().as_str();
     let Some(bytes) = input.rest(LIMIT)? else {
         return Err(ImportError::file(format!(
-            "the JSON of {tool} is larger than {LIMIT} bytes; give the parts of it that matter in files of their own"
+            "the JSON of {tool} is larger than {LIMIT} bytes; split it into smaller files"
         )));
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -68,12 +68,8 @@ pub(super) fn documents(input: &mut Lines<'_>) -> Imported<Vec<Value>> {
     }
     if let Some((line, lines, text)) = passed {
         input.note(format!(
-            "{lines} {} outside of the JSON, from line {line} on: `{text}`; the JSON alone is read",
-            if lines == 1 {
-                "line stands"
-            } else {
-                "lines stand"
-            }
+            "Dyno ignores {} outside of the JSON, from line {line} on: `{text}`",
+            dyno_model::unit::counted(lines, "line")
         ));
     }
     Ok(found)

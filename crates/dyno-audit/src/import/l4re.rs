@@ -62,7 +62,7 @@ struct Each<'a> {
 /// `0`, `20000 IPCs in 4948611 cpu-cycles, 247 cpu-cycles/IPC`.
 fn row<'a>(cpu: &str, rest: &'a str) -> Result<(u64, Total, Each<'a>), String> {
     let cpu = Number::count(cpu.trim())?;
-    let cut = || "the line ends before all that ipcbench prints in it".to_owned();
+    let cut = || "the line is shorter than ipcbench prints it".to_owned();
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [rounds, _, "in", total, total_unit, each, per, ..] = words[..] else {
         return Err(cut());

@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
             true => {
                 if !self.has_end {
                     self.note(format!(
-                        "line {}, the last, has no end: if the file was cut off there, a number in it may be short",
+                        "the last line, {}, has no line end: if the file was cut off there, a number may lack digits",
                         self.number
                     ));
                 }
@@ -113,7 +113,7 @@ impl<'a> Lines<'a> {
             if !before.is_empty() && !std::mem::replace(&mut self.is_prefixed, true) {
                 let number = self.number;
                 self.note(format!(
-                    "what stands before the lines was taken off, such as `{before}` of line {number}"
+                    "Dyno removed the prefixes of lines, such as `{before}` in line {number}"
                 ));
             }
             self.text.truncate(self.text.len() - found.closing);
@@ -151,7 +151,7 @@ impl<'a> Lines<'a> {
     pub(super) fn of_end(&self, mut error: ImportError) -> ImportError {
         let is_last = error.at == At::Line(self.number) && !self.has_end;
         if is_last && !error.reason.contains("cut off") {
-            error.reason += "; the line has no end, so that the file may be cut off there";
+            error.reason += "; the line has no line end, so the file may be cut off there";
         }
         error
     }
@@ -164,7 +164,7 @@ impl<'a> Lines<'a> {
     /// The same, of a part that whoever copied the output may have left out.
     pub(super) fn note_cut(&mut self, mark: &str) {
         let no = self.no(mark);
-        self.note(format!("{no}: if it was not left out, the file is cut off"));
+        self.note(format!("{no}: if nobody removed it, the file is cut off"));
     }
 
     fn no(&self, mark: &str) -> String {
@@ -189,7 +189,7 @@ impl<'a> Lines<'a> {
             let number = self.number;
             let before: String = line[..at].chars().take(80).collect();
             self.note(format!(
-                "line {number} is passed over for `{before}` before it, which other lines have not; take it off to have the line read"
+                "line {number} is ignored because of its prefix `{before}`, which other lines do not have; remove the prefix to include the line"
             ));
         }
         Ok(())

@@ -602,7 +602,7 @@ pub(super) fn fitting(table: &Table, text: &str) -> Result<Option<(Role, Fields)
         }
     }
     if cut {
-        return Err("the line ends before all that the tool prints in it");
+        return Err("the line is shorter than the tool prints it");
     }
     let pointed = with_points(text);
     match pointed != text && matches!(fitting(table, &pointed), Ok(Some(_))) {

@@ -170,9 +170,9 @@ impl Tool {
             return Err(ImportError::line(
                 i as u64 + 1,
                 format!(
-                    "this is output of {} behind `{before}`, which the lines below it do not have, \
-                     so Dyno cannot tell which lines belong to the output; remove what others \
-                     wrote before its lines, and import it again",
+                    "this is output of {} with the prefix `{before}`, which the lines below do not \
+                     have, so Dyno cannot tell which lines belong to the output; remove the prefix \
+                     and import the file again",
                     tool.as_str()
                 ),
             ));

@@ -28,7 +28,7 @@ impl Number {
 /// Why a text cannot be read for its numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} has a comma that separates no thousands; decimals are written with a point, so say what the source means"
+    "{text:?} has a comma that does not separate thousands; write decimals with a point, as the source means them"
 )]
 pub(crate) struct CommaError {
     text: String,

@@ -3,7 +3,8 @@
 use crate::measure::Beside;
 
 /// What a ratio is not.
-pub(super) const NO_VERDICT: &str = "A ratio between two machines and two methods says how far apart they are, and not that a figure is wrong.";
+pub(super) const NO_VERDICT: &str =
+    "Machines and methods differ, so a ratio far from 1 does not show that a figure is wrong.";
 
 /// What was measured and the ratio; or why there is none.
 pub(super) fn beside(one: &Beside) -> (String, String) {

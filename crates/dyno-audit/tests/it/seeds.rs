@@ -115,7 +115,7 @@ fn sodev() {
     must(
         &audit,
         &[
-            ("requirement", CannotBeKnown, "a mean within a limit"),
+            ("requirement", CannotBeKnown, "a mean within the limit"),
             ("requirement", CannotBeKnown, "<5µs"),
             ("tool", NotWhatItIsCalled, "round trip"),
             ("emulated", CannotBeKnown, "QEMU"),

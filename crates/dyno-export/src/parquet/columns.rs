@@ -218,7 +218,7 @@ fn of_host<'a>() -> Columns<'a> {
     ]
 }
 
-/// What came of the faults of the trial, all its receivers together.
+/// Results of the faults of the trial, all its receivers together.
 fn of_outage<'a>() -> Columns<'a> {
     vec![
         count("outage_ends", |r| r.outages(|_| 1)),

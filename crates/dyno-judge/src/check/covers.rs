@@ -43,7 +43,7 @@ pub(crate) fn refuse(
         {
             refuse(
                 format!(
-                    "no number of samples can show that the limit `{}` on the largest is kept, so a search would find no value",
+                    "no number of samples can show that a largest value stays within the limit `{}`, so a search would find no value",
                     limit.name
                 ),
                 "ask for a quantile, such as `quantile = \"p99.9\"`",

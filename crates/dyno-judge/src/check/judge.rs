@@ -37,7 +37,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         Status::Fail if limit.measure == Measure::Deaf && trials.all_disturbed() => (
             Status::Undecided,
             format!(
-                "the host disturbed every trial; they would fail: {}",
+                "the host disturbed every trial; judged by these trials, the limit fails: {}",
                 finding.reason
             ),
         ),
@@ -48,7 +48,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     let mut remarks = trials.remarks;
     if all_disturbed {
         remarks.push(format!(
-            "the host disturbed every trial ({trials_used}), so they are used nevertheless"
+            "the host disturbed every trial ({trials_used}), so Dyno uses the disturbed trials"
         ));
     }
     Checked {
@@ -130,12 +130,14 @@ impl<'a> Case<'a> {
             if let Some(short) = Shortfall::of(run, *id) {
                 let whose = if *id == e.id { "" } else { " of the floor" };
                 let short = short.text_of(whose);
-                return Some(format!("{short}; the others would pass: {kept}"));
+                return Some(format!(
+                    "{short}; judged by the other trials, the limit passes: {kept}"
+                ));
             }
         }
         if trials.all_disturbed() {
             return Some(format!(
-                "the host disturbed every trial; they would pass: {kept}"
+                "the host disturbed every trial; judged by these trials, the limit passes: {kept}"
             ));
         }
         let below = floor.map_or_else(|| vec![Basis::COUNTED], |floor| Basis::all(run, floor));
@@ -247,16 +249,14 @@ fn of_largest(trials: &Trials<'_>, metric: Metric, limit: &Limit) -> Finding {
     let of = counted(samples, "sample");
     let reason = match standing {
         Standing::Breaks => {
-            format!(
-                "the largest of {of} in the trials that count breaks it, and one such sample is enough"
-            )
+            format!("the largest of {of} is outside of the limit, and one such sample is enough")
         }
-        _ if !limit.bound.line().is_kept_by(value) => format!(
-            "the largest of {of} in the trials that count is above it by less than the clocks' bound"
-        ),
+        _ if !limit.bound.line().is_kept_by(value) => {
+            format!("the largest of {of} is above the limit by less than the clocks' bound")
+        }
         _ => format!(
-            "the largest of {of} in the trials that count keeps it, but a later one may be larger: \
-             no number of samples can show that such a limit is kept"
+            "the largest of {of} is within the limit, but a later one may be larger: no number of \
+             samples can prove such a limit"
         ),
     };
     Finding::new(standing, found, reason)
@@ -482,7 +482,7 @@ fn mean_start(
             (true, time) => ("the longest of a trial is", time),
             (false, time) => ("the slowest start took", time),
         };
-        finding.but = Some(format!("the mean keeps it, but {what} {time}"));
+        finding.but = Some(format!("the mean is within the limit, but {what} {time}"));
     }
     finding
 }
@@ -502,9 +502,12 @@ fn interval(e: &Estimate, limit: &Limit, trials: usize, confidence: f64) -> Find
     let standing = line.standing(Some(&found));
     let mut more = None;
     let reason = match standing {
-        Standing::Keeps => format!("the bad end of its interval, {}, keeps it", text(bad)),
+        Standing::Keeps => format!(
+            "even the worst value of its interval, {}, is within the limit",
+            text(bad)
+        ),
         Standing::Breaks => format!(
-            "even the good end of its interval, {}, breaks it",
+            "even the best value of its interval, {}, is outside of the limit",
             text(good)
         ),
         Standing::Refused => "its figure contradicts its own interval: look at its trials".into(),
@@ -544,11 +547,11 @@ fn undecided(
     if end.is_infinite() || end <= 0.0 {
         let why = match measure {
             Measure::Latency(..) | Measure::XFloor(_) if end.is_infinite() => {
-                "lost messages, or too few or too different trials, leave"
+                "messages were lost, or trials are too few or too different"
             }
-            _ => "too few or too different trials leave",
+            _ => "trials are too few or too different",
         };
-        return format!("{why} its interval without an end there: measure more trials");
+        return format!("{why}, so its interval has no end on this side: measure more trials");
     }
     match more {
         Some(more) => format!(

@@ -22,7 +22,7 @@ pub enum Bound {
     AtMost(f64),
     /// At least this much, in messages per second.
     AtLeast(f64),
-    /// At most so many messages, all counted trials together.
+    /// The maximum number of messages, all counted trials together.
     AtMostCount(u64),
 }
 

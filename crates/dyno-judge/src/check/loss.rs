@@ -31,8 +31,8 @@ pub(super) fn judge(records: &[&TrialRecord], limit: &Limit, how: &CheckOptions)
             format!("{observed}; {}", rule_of_three(n, how))
         }
         (Bound::AtMostCount(_), _) => observed.clone(),
-        (_, Standing::Keeps) => format!("{}: the bad end keeps it", ends()),
-        (_, Standing::Breaks) => format!("{}: even the good end breaks it", ends()),
+        (_, Standing::Keeps) => format!("{}: the whole interval is within the limit", ends()),
+        (_, Standing::Breaks) => format!("{}: the whole interval is outside of the limit", ends()),
         (_, Standing::Between | Standing::Refused) => format!(
             "{}: the limit lies between; {}",
             ends(),
@@ -53,7 +53,9 @@ pub(super) fn judge_deaf(records: &[&TrialRecord], limit: &Limit, how: &CheckOpt
         told.count() as u64,
     );
     if of == 0 {
-        return Finding::unknown("no trial tells what came of its faults at a receiver");
+        return Finding::unknown(
+            "no trial says whether a receiver got a newer message after the fault",
+        );
     }
     let (lo, hi) = share(&[], deaf, of, how.confidence);
     let found = Found {
@@ -78,7 +80,7 @@ pub(super) fn judge_deaf(records: &[&TrialRecord], limit: &Limit, how: &CheckOpt
     match untold {
         0 => finding,
         n => finding.unless(format!(
-            "{n} of {} trials do not tell whether a receiver got a newer message",
+            "{n} of {} trials do not say whether a receiver got a newer message",
             records.len()
         )),
     }
@@ -130,7 +132,7 @@ impl Losses {
 fn rule_of_three(n: f64, how: &CheckOptions) -> String {
     let bound = (-(1.0 - how.confidence).ln() / n).min(1.0);
     format!(
-        "at {} the true share is below {} (rule of three)",
+        "with {} confidence, the true share is below {} (rule of three)",
         percent(how.confidence),
         Unit::Share.text(bound)
     )

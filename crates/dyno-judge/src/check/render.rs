@@ -53,8 +53,8 @@ impl CheckReport {
                     self.limits
                 ),
                 format!(
-                    "{}, each by its interval at {}: passed if its bad end keeps the limit, failed if \
-                     its good end breaks it; undecided is not a pass.",
+                    "{}. A limit passes if the whole {} interval is within it, and fails if the whole \
+                     interval is outside; undecided is not a pass.",
                     counted(self.results.len() as u64, "result"),
                     percent(self.confidence)
                 ),

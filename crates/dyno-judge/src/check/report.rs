@@ -19,7 +19,7 @@ impl Default for CheckOptions {
     }
 }
 
-/// What a judgement came to, such as that on one limit and one experiment; from the best to the worst.
+/// The result of a judgement, such as of one limit on one experiment; from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// The limit is kept, also by the bad end of the interval.
@@ -66,7 +66,7 @@ pub struct Checked {
     pub found: Option<Found>,
     /// Why, in plain words.
     pub reason: String,
-    /// What must be known of the trials.
+    /// Remarks on the trials.
     pub remarks: Vec<String>,
     /// So many further trials of the experiment would decide with a chance of [`POWER`](dyno_stats::POWER), or without a figure would give
     /// one; `None`: it is decided, or nobody knows.
@@ -82,7 +82,7 @@ pub struct CheckReport {
     pub suite: String,
     /// When it started, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
-    /// What to read the verdicts with where trials were added to the run.
+    /// A warning about the verdicts if trials were added to the run.
     pub added_later: Option<String>,
     /// The limits file.
     pub limits: String,

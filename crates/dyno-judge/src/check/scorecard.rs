@@ -1,4 +1,4 @@
-//! A check as whoever chooses a stack reads it: for each stack what came of each requirement. Nothing is judged
+//! A check in the form that helps to choose a stack: the result of each requirement for each stack. Nothing is judged
 //! here; a stack's score of a requirement is the worst of its results.
 
 use super::limits::{Chosen, Limit};
@@ -22,7 +22,7 @@ pub struct Scorecard<'a> {
 pub struct Candidate<'a> {
     /// The stack, with whatever tells it from other candidates: `iceoryx2 (spin)`.
     pub name: String,
-    /// For each requirement what came of it; `None` where it is not put on this stack, or was not measured on it.
+    /// The result of each requirement; `None` where it is not put on this stack, or was not measured on it.
     pub scores: Vec<Option<Score<'a>>>,
     /// For each requirement that is put on this stack and was not measured on it, or not in every experiment, that in
     /// words, with the reason where the plan refused it; else `None`.
@@ -31,7 +31,7 @@ pub struct Candidate<'a> {
     of: &'a Experiment,
 }
 
-/// What came of one requirement on one stack.
+/// The result of one requirement on one stack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score<'a> {
     /// The worst of its results, by status and then by how far the figure is on the wrong side.

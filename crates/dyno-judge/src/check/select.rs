@@ -129,12 +129,12 @@ pub(super) fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
     if !all.any(|e| limit.measure.applies_to(e)) {
         if limit.measure.is_of_faults() {
             return format!(
-                "`{}` is measured by experiments with faults only, and this run has none of them",
+                "`{}` exists only for experiments with faults, and this run has none",
                 limit.measure.text()
             );
         }
         return format!(
-            "`{}` is measured by the workloads {} only, and this run has none of them",
+            "`{}` exists only for the workloads {}, and this run has none of them",
             limit.measure.text(),
             applicable.join(", ")
         );

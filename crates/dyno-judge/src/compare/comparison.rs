@@ -66,7 +66,7 @@ pub struct Comparison {
     pub paired: bool,
     /// Everything recorded that differs between the two.
     pub differences: Vec<Difference>,
-    /// What may differ as well, since one of the runs does not tell it, such as `the distribution of the base`.
+    /// Aspects that may also differ, because one of the runs does not record them, such as `the distribution of the base`.
     pub unknown: Vec<String>,
     /// The floor that moved most between two runs on the same machine, if one did beyond the margin.
     pub moved: Option<MovedFloor>,
@@ -103,7 +103,7 @@ pub struct ComparedCell {
     pub is_floor: bool,
     /// Figure by figure.
     pub rows: Vec<Row>,
-    /// What must be known of its trials.
+    /// Remarks on its trials.
     pub remarks: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ pub struct Compared {
     pub finding: Finding,
 }
 
-/// What a comparison found.
+/// The finding of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// The new figure is lower.

@@ -32,8 +32,8 @@ pub(super) fn control(
         .collect();
     if floors.is_empty() {
         comparison.notes.push(
-            "no floor in shared memory was measured in both runs, so nothing shows whether the machine itself \
-             changed between them; measure both interleaved with --against"
+            "no floor in shared memory was measured in both runs, so Dyno cannot tell whether the \
+             machine itself changed between them; measure both interleaved with --against"
                 .into(),
         );
         return;
@@ -51,8 +51,8 @@ pub(super) fn control(
     });
     if let Some(why) = &unknown {
         comparison.notes.push(format!(
-            "{why}, so nothing shows whether the machine itself changed between the runs; measure both interleaved with \
-             --against"
+            "{why}, so Dyno cannot tell whether the machine itself changed between the runs; \
+             measure both interleaved with --against"
         ));
     }
     comparison.moved = moved_floor(base, new, &floors, &comparison.options);

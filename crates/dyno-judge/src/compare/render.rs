@@ -21,7 +21,7 @@ impl Comparison {
         let (lower, higher) = match row.figure {
             Figure::Quantile { .. } => ("faster", "slower"),
             Figure::Delivered => ("less", "more"),
-            Figure::CpuPerMessage => ("cheaper", "dearer"),
+            Figure::CpuPerMessage => ("cheaper", "more expensive"),
             Figure::Lost | Figure::Deaf | Figure::Failed => ("fewer", "more"),
         };
         let what = self.unit();
@@ -115,10 +115,10 @@ impl Comparison {
             lead.push(format!("{role}: {}{run}, started {at}", side.name));
         }
         match self.differences.as_slice() {
-            [] => lead.push("What differs: nothing recorded".into()),
+            [] => lead.push("Differences between the runs: none recorded".into()),
             some => {
                 let all: Vec<String> = some.iter().map(|d| d.text()).collect();
-                lead.push(format!("What differs: {}", all.join(" · ")));
+                lead.push(format!("Differences between the runs: {}", all.join(" · ")));
             }
         }
         if !self.unknown.is_empty() {
@@ -142,7 +142,7 @@ impl Comparison {
             false => "Trials of the two runs are independent.",
         };
         lead.push(format!(
-            "{how} The intervals of all {} hold at once at {} ({} each).",
+            "{how} The intervals of all {} hold at once with {} confidence ({} each).",
             counted(self.statements as u64, "ratio"),
             percent(self.options.confidence),
             percent(self.each)
@@ -158,7 +158,7 @@ impl Comparison {
         }
         if !self.paired {
             lead.push(
-                "They account for the scatter of trials, but not for changes from run to run; --against interleaves both sides."
+                "The intervals cover the scatter of trials, but not changes between the runs. A run with --against excludes such changes, because it interleaves both sides."
                     .into(),
             );
         }

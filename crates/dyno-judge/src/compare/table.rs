@@ -250,7 +250,7 @@ impl<'a> Case<'a> {
             let mut row = match base.1.min(new.1) {
                 0 => Row {
                     figure: Figure::Deaf,
-                    result: Err("no trial of a side tells what came of its faults".into()),
+                    result: Err("no trial of one side says whether a receiver got a newer message after the fault".into()),
                     but: None,
                 },
                 _ => rare(Figure::Deaf, base, new, level),

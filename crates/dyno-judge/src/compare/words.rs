@@ -1,5 +1,5 @@
-//! The largest differences of a comparison in sentences, for whoever reads nothing else. They say what the table's
-//! verdicts say, and no more: what is undecided there is not called faster or slower here.
+//! The largest differences of a comparison in sentences, for a quick overview. They agree with the
+//! verdicts of the table: what is undecided there is not called faster or slower here.
 
 use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, Row};
 use super::ratio::ends;
@@ -146,7 +146,7 @@ fn change(c: &Changed<'_>) -> (String, bool) {
     match (c.row.figure, is_higher) {
         (Figure::Quantile { .. }, true) => (format!("{times} slower"), true),
         (Figure::Quantile { .. }, false) => (format!("{times} faster"), false),
-        (Figure::CpuPerMessage, true) => (format!("{times} dearer"), true),
+        (Figure::CpuPerMessage, true) => (format!("{times} more expensive"), true),
         (Figure::CpuPerMessage, false) => (format!("{times} cheaper"), false),
         (Figure::Delivered, true) => ("able to deliver more".into(), false),
         (Figure::Delivered, false) => ("unable to deliver as much".into(), true),

@@ -81,8 +81,8 @@ pub fn check_imported<'a>(
                 Problem::at(&limit.at, message)
                     .label("this one")
                     .help(format!(
-                        "it has {}. `{}` must be stated by one that fits; suites, stacks and workloads are of Dyno's runs alone, and a \
-                         payload or a wait selects where the output says it",
+                        "it has {}. A matching figure must state `{}`; an output has no suites, \
+                         stacks and workloads, and a payload or a wait only if it states one",
                         labels(&all).join("; "),
                         limit.measure.text()
                     )),
@@ -194,7 +194,7 @@ fn held<'a>(limit: &Limit, result: &ToolResult<'a>, figure: &Stated) -> HeldImpo
     // A quantile of halves is half of the quantile.
     let (halves, of_half) = match (limit.measure, result.method.trip) {
         (Measure::Latency(Metric::Rtt, _), Some(Trip::Half)) => {
-            (2.0, ", twice the half that it is,")
+            (2.0, ", doubled because it is half of a round trip,")
         }
         _ => (1.0, ""),
     };
@@ -212,7 +212,7 @@ fn held<'a>(limit: &Limit, result: &ToolResult<'a>, figure: &Stated) -> HeldImpo
     let says = match standing {
         Standing::Keeps => "keeps the limit",
         Standing::Breaks => "breaks the limit",
-        Standing::Between => "has too few digits to show whether it keeps the limit",
+        Standing::Between => "has too few digits to show whether it is within the limit",
         Standing::Refused => "contradicts itself",
     };
     HeldImport {
@@ -221,9 +221,7 @@ fn held<'a>(limit: &Limit, result: &ToolResult<'a>, figure: &Stated) -> HeldImpo
         figure: figure.clone(),
         found,
         standing,
-        reason: format!(
-            "as printed{of_half} it {says}; how much a repeat would differ is not known"
-        ),
+        reason: format!("as printed{of_half} it {says}; the difference to a repeat is unknown"),
     }
 }
 

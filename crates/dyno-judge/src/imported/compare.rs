@@ -177,8 +177,8 @@ impl<'a> ImportComparison<'a> {
                 Ok([value, lo, hi]) => {
                     let within = *lo <= 1.0 && 1.0 <= *hi;
                     let says = match within {
-                        true => "the same within its digits",
-                        false => "differs as printed; not judged",
+                        true => "the same within the printed digits",
+                        false => "differs; no verdict",
                     };
                     [ratio(*value, *lo, *hi), says.to_owned()]
                 }

@@ -1,4 +1,4 @@
-//! A nightly gate for people: terminal and Markdown. What is as usual is counted, not listed.
+//! A nightly gate for people: terminal and Markdown. Figures that are as usual are counted, not listed.
 
 use super::{Night, Nightly};
 use crate::cell;

@@ -13,12 +13,12 @@
 
 use std::collections::BTreeMap;
 
-/// What a rung has come to.
+/// The result of a rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rung {
-    /// All limits are surely kept.
+    /// All limits are met with confidence.
     Kept,
-    /// A limit is surely broken, or the load could not even be put on.
+    /// A limit is broken with confidence, or the source could not produce the load.
     Broken,
     /// The trials do not tell.
     Undecided,

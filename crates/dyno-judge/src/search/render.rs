@@ -22,15 +22,16 @@ impl Capacities {
     fn page(&self) -> Page {
         let mut page = Page {
             title: format!(
-                "capacity: the highest {} that keeps {} with confidence",
+                "capacity: the highest {} that meets {} with confidence",
                 self.raise, self.limits
             ),
             lead: vec![
                 format!("required: {}", self.required.join(" · ")),
                 format!(
-                    "run {} (suite {}), started {}. Kept: the bad end of each interval keeps the limit, \
-                     confirmed by fresh trials. Broken: even the good end of one interval breaks the limit, again in fresh trials. Values \
-                     in between are undecided. Intervals have {} confidence; those of confirmations have more, because they are evaluated \
+                    "run {} (suite {}), started {}. Kept: every interval is within its limit, and \
+                     further trials confirm this. Broken: an interval is outside of its limit, and \
+                     further trials confirm this. Values in between are undecided. Intervals have \
+                     {} confidence; those of confirmations have more, because they are evaluated \
                      up to three times.",
                     self.run,
                     self.suite,
@@ -99,7 +100,7 @@ impl Capacities {
             End::Found => c.broken.as_ref().filter(|_| !c.is_cap_confirmed).map(|t| {
                 let value = self.raise.text(t.value);
                 format!(
-                    "{label}: no fresh trials broke {value} again, so the search may have stopped by chance; continue with `dyno run --resume`"
+                    "{label}: no further trials confirm that {value} breaks a limit, so the search may have stopped by chance; continue with `dyno run --resume`"
                 )
             }),
             End::Unfinished => Some(format!(
@@ -109,12 +110,12 @@ impl Capacities {
                 let value = self.raise.text(t.value);
                 let said = match t.rung {
                     Rung::Broken => "already breaks a limit",
-                    _ => "does not keep all limits with confidence",
+                    _ => "does not meet all limits with confidence",
                 };
                 let advice = match t.rung {
-                    Rung::Broken => format!("begin lower, such as --set {}", self.lower(t.value)),
-                    Rung::NoFigure => "take more messages, such as --set window='10 s'".to_owned(),
-                    _ => "take more messages, or a quieter machine".to_owned(),
+                    Rung::Broken => format!("begin with a lower value, such as --set {}", self.lower(t.value)),
+                    Rung::NoFigure => "measure more messages, such as with --set window='10 s'".to_owned(),
+                    _ => "measure more messages, or use a quieter machine".to_owned(),
                 };
                 format!(
                     "{label}: the first value, {value}, {said} ({}); {advice}",

@@ -1,4 +1,4 @@
-//! What one rung came to, and in which words.
+//! The result of one rung, also in words.
 
 use super::climb::Rung;
 use crate::check::{Checked, Status};
@@ -19,9 +19,9 @@ pub struct Tested {
     pub experiment: Experiment,
     /// Its value of the raised factor.
     pub value: f64,
-    /// By fresh trials that confirm what others had shown.
+    /// By further trials that confirm an earlier result.
     pub confirms: bool,
-    /// What it came to.
+    /// Its result.
     pub rung: Rung,
     /// Trials that it was judged by.
     pub judged: usize,
@@ -109,7 +109,7 @@ impl Tested {
         load.into_iter().chain(failed.map(Checked::brief)).collect()
     }
 
-    /// What was found for each limit.
+    /// The finding for each limit.
     pub fn found(&self) -> String {
         let all: Vec<String> = self.checks.iter().map(Checked::brief).collect();
         all.join("; ")

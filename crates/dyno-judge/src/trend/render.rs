@@ -46,7 +46,7 @@ impl Trend {
                 format!("{label}: no value in {}: {reason}", self.runs[*run].id)
             }));
         }
-        page.section("What differed where a new level begins", causes);
+        page.section("Differences between the runs at each change", causes);
         page.section("Left out", missing);
         page.section("Notes", self.notes.clone());
         page
@@ -153,7 +153,7 @@ impl Trend {
             self.runs[change.previous].id, self.runs[change.run].id
         );
         if change.differences.is_empty() {
-            return format!("{between}: nothing that is recorded");
+            return format!("{between}: no recorded difference");
         }
         let all: Vec<String> = change.differences.iter().map(|d| d.text()).collect();
         let warning =

@@ -525,7 +525,7 @@ fn a_side_of_which_the_host_disturbed_every_trial_has_no_verdict() {
         let show = |format| c.render(format, &RenderOptions::default());
         let table = show(Format::Table);
         assert!(
-            table.contains(&reason) && !table.contains("used nevertheless"),
+            table.contains(&reason) && !table.contains("uses the disturbed trials"),
             "{table}"
         );
         let json: serde_json::Value = serde_json::from_str(&show(Format::Json)).unwrap();

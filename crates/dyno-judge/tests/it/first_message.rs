@@ -22,7 +22,7 @@ fn one_slow_start_is_no_pass_whatever_the_mean() {
     assert_eq!(status, Status::Undecided);
     assert_eq!(
         reason,
-        "the mean keeps it, but the slowest start took 160 ms"
+        "the mean is within the limit, but the slowest start took 160 ms"
     );
 }
 

@@ -359,7 +359,7 @@ const BAD_SIDES: [BadSide; 6] = [
         "infinite",
         |run| of_tcp(run).for_each(|t| lose(t, 300)),
         "",
-        "even the good end of its interval, ∞, breaks it",
+        "even the best value of its interval, ∞, is outside of the limit",
         None,
     ),
     (
@@ -381,7 +381,7 @@ const BAD_SIDES: [BadSide; 6] = [
                 .retain(|t| t.id.experiment.0 != 1 || t.id.number == 0)
         },
         "two trials of each side are needed, there are 5 and 1",
-        "4 of 5 trials are missing; the others would pass",
+        "4 of 5 trials are missing; judged by the other trials, the limit passes",
         Some(NoRatio::Few),
     ),
     (
@@ -393,7 +393,7 @@ const BAD_SIDES: [BadSide; 6] = [
             })
         },
         "the host disturbed every trial of the new side",
-        "the host disturbed every trial; they would pass",
+        "the host disturbed every trial; judged by these trials, the limit passes",
         Some(NoRatio::Disturbed),
     ),
 ];

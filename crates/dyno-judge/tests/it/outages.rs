@@ -95,7 +95,7 @@ fn deaf_trials_that_the_host_disturbed_decide_nothing() {
     }
     let (status, reason) = held(&run, "zenoh", "metric = \"deaf\"\nat_most = 0");
     assert_eq!(status, Status::Undecided, "{reason}");
-    let begin = "the host disturbed every trial; they would fail: in 1 of 20 trials";
+    let begin = "the host disturbed every trial; judged by these trials, the limit fails: in 1 of 20 trials";
     assert!(reason.starts_with(begin), "{reason}");
     // One that it did not disturb decides again.
     run.trials[7].disturbed.clear();

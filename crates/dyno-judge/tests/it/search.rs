@@ -341,7 +341,7 @@ fn the_document_has_the_line_of_each_limit_and_the_experiment_of_each_value() {
 const ODD_SIDES: &[(&str, End, &str)] = &[
     ("empty", End::Unfinished, "not finished; continue with"),
     ("single", End::Unfinished, "not finished; continue with"),
-    ("failed", End::NotEvenFirst, "does not keep all limits"),
+    ("failed", End::NotEvenFirst, "does not meet all limits"),
     ("infinite", End::NotEvenFirst, "already breaks a limit"),
     (
         "disturbed",

@@ -100,7 +100,7 @@ pub enum DaemonTrouble {
         /// For so long.
         waited: Nanos,
     },
-    /// What it leaves cannot be noted for who clears up.
+    /// The list of its leftovers cannot be written for the cleaner.
     #[error(": cannot note {path}: {error}")]
     NotNoted {
         /// What it leaves.
@@ -109,7 +109,7 @@ pub enum DaemonTrouble {
         error: String,
     },
     /// Its process cannot be noted.
-    #[error(": cannot note its process: {error}")]
+    #[error(": cannot record its process: {error}")]
     ProcessNotNoted {
         /// Why.
         error: String,

@@ -100,7 +100,7 @@ impl fmt::Display for BareShare {
         match self.taken < self.share {
             true => write!(
                 f,
-                ", so the host was disturbed even then, and only {} were subtracted; measure again on a quiet machine",
+                ", so the host was already disturbed then, and Dyno allows for only {}; measure again on a quiet machine",
                 percent(self.taken)
             ),
             false => Ok(()),

@@ -22,7 +22,7 @@ pub enum FailureCause {
         /// From 1.
         number: usize,
     },
-    /// The experiment is of a stack that is not there.
+    /// The plan lacks the stack of the experiment.
     #[error("the plan has no stack {stack:?}")]
     NoStack {
         /// By name.
@@ -171,7 +171,7 @@ pub enum FailureCause {
     },
     /// An agent is of another build.
     #[error(
-        "the agent speaks protocol {agent}, this runner {runner}, so it may ignore what is asked of it; use one build"
+        "the agent speaks protocol {agent} and this runner {runner}, so the agent may ignore requests; use the same build of Dyno on all hosts"
     )]
     OtherProtocol {
         /// The agent's version.
@@ -240,7 +240,7 @@ pub enum FailureCause {
         /// Which.
         agent: String,
     },
-    /// An agent reported what was not asked for.
+    /// An agent sent a report that the runner did not ask for.
     #[error("{agent} sent a report out of order")]
     OutOfOrder {
         /// Which.
@@ -264,7 +264,7 @@ pub enum FailureCause {
         /// Of the agent, such as `open` or `send`.
         step: String,
     },
-    /// Results are of an exchange that the trial does not have.
+    /// Results name an exchange that the trial does not have.
     #[error("there is no exchange {exchange}")]
     NoExchange {
         /// Its number.
@@ -325,7 +325,7 @@ pub enum FailureCause {
     /// The workload of a trial with faults has no due times.
     #[error("the workload has no due times, which faults need: choose `workload = \"stream\"`")]
     NoSchedule,
-    /// What was measured cannot be put together, or a stored histogram cannot be decoded.
+    /// Results cannot be merged, or a stored histogram cannot be decoded.
     #[error("{error}")]
     Record {
         /// Why.
@@ -355,7 +355,7 @@ pub enum AgentTrouble {
         /// Why.
         error: String,
     },
-    /// What was measured cannot be written down.
+    /// The results cannot be written.
     #[error("{error}")]
     Record {
         /// Why.
@@ -387,7 +387,7 @@ pub enum AgentTrouble {
         /// Why.
         error: String,
     },
-    /// The runner sent what is no command.
+    /// The runner sent an invalid command.
     #[error("cannot read {line:?}: {error}")]
     NoCommand {
         /// What it sent.

@@ -1,11 +1,11 @@
-//! What a thread or process asks of its host and does not get. Where the right is missing, the sentence names the limit and
+//! Settings that a thread or process requested and the host denied. Where the right is missing, the sentence names the limit and
 //! the command that grants it.
 
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What the host did not grant.
+/// A setting that the host denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(tag = "refused", rename_all = "kebab-case")]
 pub enum NotGranted {

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Error)]
 #[serde(tag = "cause", content = "values", rename_all = "kebab-case")]
 pub enum Warning {
-    /// A thread or process did not get what was asked for it.
+    /// The host denied a setting of a thread or process.
     #[error("{who}: {refused}")]
     NotGranted {
         /// Whose thread.
@@ -53,8 +53,9 @@ pub enum Warning {
     },
     /// Threads of a library may run on no CPU but those on which senders spin.
     #[error(
-        "the {threads} library threads of {agent} may run on no CPU ({}) but those of senders that spin until messages are due; in an \
-         application they may be faster, so measure with `pacer = \"sleep\"` as well",
+        "all CPUs of the {threads} library threads of {agent} ({}) are also used by senders that \
+         spin until messages are due; in an application the threads may be faster, so also measure \
+         with `pacer = \"sleep\"`",
         crate::cpus::ranges(cpus)
     )]
     FewCpus {
@@ -268,7 +269,7 @@ pub enum Warning {
     },
 }
 
-/// What a network holds of before.
+/// Leftovers of earlier traffic in a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Error)]
 #[serde(tag = "residue", rename_all = "kebab-case")]
 pub enum Residue {

@@ -1,10 +1,10 @@
-//! Whose thread a cause speaks of.
+//! The owner of the thread in a cause.
 
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Whose thread a cause speaks of.
+/// The owner of the thread in a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(tag = "who", rename_all = "kebab-case")]
 pub enum Who {

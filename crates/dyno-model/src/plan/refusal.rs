@@ -1,4 +1,4 @@
-//! Cells that cannot be measured, and how they are told.
+//! Cells that cannot be measured, and the reasons in words.
 
 use crate::factor::{Placement, Start, Topology, Wait};
 use crate::probe::GROUND;
@@ -119,7 +119,7 @@ pub enum RefusalReason {
     #[error("the testbed has one host; choose for example --testbed netns-1gbe")]
     OneHost,
     /// Both sides are one participant, which knows no other topology.
-    #[error("{adapter} plays both sides in one participant and knows topology 1-1 only")]
+    #[error("{adapter} plays both sides in one participant and supports only topology 1-1")]
     LoopbackTopology {
         /// The adapter by name.
         adapter: String,
@@ -657,7 +657,7 @@ fn listed<T: ToString>(values: &[T]) -> String {
 const TOLD_APART: usize = 2;
 
 impl Refusal {
-    /// One line for each reason, in the order of its first cell: the cell, or how many of which stacks. Where several
+    /// One line for each reason, in the order of its first cell: the cell, or the number of cells and their stacks. Where several
     /// adapters cannot be used, as after a first build, they share the first line.
     pub fn lines(refused: &[Refusal]) -> Vec<String> {
         let adapter = |r: &'_ Refusal| match &r.reason {

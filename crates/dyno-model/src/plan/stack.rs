@@ -14,7 +14,7 @@ pub struct Stack {
     pub name: String,
     /// The adapter it configures; of a chain those of its legs, joined by ` > `.
     pub adapter: String,
-    /// One line on what it is.
+    /// A description in one line.
     pub description: String,
     /// The waits that a suite's `wait = "natural"` stands for.
     pub waits: Vec<Wait>,
@@ -29,7 +29,7 @@ pub struct Stack {
     /// A send only puts the message into a queue of the library's: how long senders were blocked is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends_later: bool,
-    /// Its readers ask for what is kept, again and again, and each answer is a read.
+    /// Its readers poll for the current value, and each answer is a read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
     /// The most channels that one trial can have on it; `None`: as many as there are.

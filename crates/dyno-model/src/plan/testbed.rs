@@ -67,7 +67,7 @@ impl Host {
 pub struct Testbed {
     /// Its name, the stem of its file.
     pub name: String,
-    /// One line on what it is.
+    /// A description in one line.
     pub description: String,
     /// At least one host.
     pub hosts: Vec<Host>,

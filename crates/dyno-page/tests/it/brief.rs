@@ -53,7 +53,7 @@ fn each_question_has_a_line_with_the_best_stack_its_equals_and_the_slowest() {
     for wanted in ["spin", "iceoryx2 1.0", "slowest udp × 5.0"] {
         assert!(spin.contains(wanted), "{wanted}: {spin}");
     }
-    assert!(all[3].starts_with("How sure: "), "{all:#?}");
+    assert!(all[3].starts_with("Reliability: "), "{all:#?}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ function one({ base, new: newer, compare }, at, store, open) {
   );
 }
 
-/** What is said of a row in a word or two: `faster`, `dearer`, `undecided`. */
+/** What is said of a row in a word or two: `faster`, `cheaper`, `undecided`. */
 function wordOf(row) {
   const sure = row.verdict === 'lower' || row.verdict === 'higher';
   if (sure) return row.text ?? row.verdict;

@@ -324,7 +324,7 @@ test('the table of answers does not scroll sideways at 1,280 px', async ({ page:
 test('two runs open with what changed most, in words', async ({ page: tab }) => {
   await open(tab, 'two');
   const first = tab.locator('#changes li').first();
-  await expect(first).toContainText(/became [\d.]+ × (slower|faster|dearer|cheaper)|measured|No longer measured/);
+  await expect(first).toContainText(/became [\d.]+ × (slower|faster|more expensive|cheaper)|measured|No longer measured/);
   await expect(tab.locator('#changes li', { hasText: 'worse,' })).toHaveCount(1);
 });
 

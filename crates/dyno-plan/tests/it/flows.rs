@@ -305,9 +305,9 @@ fn what_the_command_line_would_give_to_all_flows_alike_is_refused() {
     for (set, says) in [
         (
             ("rate", "1 kHz"),
-            "`rate` is of one flow, and `drive` has several",
+            "`rate` belongs to a single flow, but `drive` has several",
         ),
-        (("payload", "1 kB"), "`payload` is of one flow"),
+        (("payload", "1 kB"), "`payload` belongs to a single flow"),
         (("parallel", "4"), "write `count` in a flow"),
     ] {
         let said = refusal_of(plan_with(&text("", &[CONTROL, CAMERA]), &[set], |_| {}));

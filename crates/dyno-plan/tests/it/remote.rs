@@ -160,13 +160,13 @@ fn a_floor_over_a_link_is_measured_where_it_is_asked_for_and_carries_no_flood() 
             "ping-pong",
             "\"tcp\"",
             "",
-            "only a run that holds the stack floor-udp has one",
+            "the floor is the stack floor-udp",
         ),
         (
             "flood",
             "\"floor-udp\", \"tcp\"",
             "",
-            "a flood between hosts has one only in memory",
+            "a flood between hosts has a floor only in shared memory",
         ),
         (
             "ping-pong\"\npayload = \"66 kB",

@@ -57,7 +57,7 @@ fn a_factor_that_is_not_there_or_has_several_values_is_refused() {
     let lines = "workload = \"stream\"\n[experiment.matrix]\nrate = [\"1 kHz\", \"2 kHz\"]";
     let several = refusal_of(searched(lines, Raised::Rate));
     assert!(
-        several.contains("2 values of what is searched: 1 kHz, 2 kHz"),
+        several.contains("2 values of the searched factor: 1 kHz, 2 kHz"),
         "{several}"
     );
 }

@@ -87,7 +87,7 @@ struct Run<'a> {
     against: Option<&'a Against>,
     /// When an experiment has enough trials; null where none was asked for.
     precision: Option<Precision>,
-    /// What the machine did just before the first trial, with nothing of the run on it.
+    /// The idle host just before the first trial, when nothing of the run was active.
     bare: Option<BareSummary>,
     environment: Environment<'a>,
     adapters: Vec<Adapter<'a>>,

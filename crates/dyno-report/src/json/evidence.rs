@@ -1,4 +1,4 @@
-//! What bears on whether figures hold, in the JSON interface.
+//! Facts about the reliability of figures, in the JSON interface.
 
 use crate::number::{nine, nine_if_known};
 use crate::summary::{Covariate, CovariateSummary, ModesSummary, PrecisionSummary};

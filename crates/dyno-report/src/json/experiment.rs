@@ -86,7 +86,7 @@ pub(super) struct Experiment<'a> {
     metrics: BTreeMap<&'static str, MetricJson<'a>>,
     /// p50 of the headline metric over that of the floor; null for experiments without one.
     floor: Option<Floor<'a>>,
-    /// Of a floor: the stacks that are surely faster than it in this run.
+    /// Of a floor: stacks that are faster in this run with 95 % confidence.
     undercut_by: &'a [String],
     /// The headline metric of all completed trials, those among them that the host disturbed and that do not count; null where
     /// none was left out.
@@ -163,7 +163,7 @@ pub(super) struct Experiment<'a> {
     /// The way through a chain. Absent where the stack is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     chain: Option<&'a ChainSummary>,
-    /// What came of the faults, over the trials that count. Absent where the experiment has none. The times are `metrics`.
+    /// Results of the faults, over the trials that count. Absent where the experiment has none. The times are `metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<OutageJson<'a>>,
     /// What the kernels of its hosts counted. Absent where nothing was recorded, as by an older Dyno.

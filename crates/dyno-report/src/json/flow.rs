@@ -1,4 +1,4 @@
-//! What an element of `experiments` is as one of several flows.
+//! The fields of an element of `experiments` that is a flow.
 
 use crate::estimates::EstimateJson;
 use crate::summary::ExperimentSummary;

@@ -1,4 +1,4 @@
-//! What came of the faults of an experiment in the JSON interface.
+//! Results of the faults of an experiment in the JSON interface.
 
 use crate::outage;
 use crate::summary::{DeafEnd, ExperimentSummary, Spread, TOLD_BY};

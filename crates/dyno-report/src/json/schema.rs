@@ -1,4 +1,4 @@
-//! What the schema of the document says where a type of Rust's does not: from the tables of words, factors and figures.
+//! Parts of the schema that Rust types do not express: from the tables of words, factors and figures.
 
 use super::factors::{Factors, Load, columns, load_columns};
 use super::metric::{MetricJson, Quantiles, RefusedQuantile};
@@ -70,8 +70,8 @@ written! {
         "type": "object",
         "properties": {
             "cause": {
-                "description": "The cause, as a word that does not change. Absent where the run is of before format 4 and \
-                    holds the text alone, and of causes that are left out.",
+                "description": "The cause, as a stable word. Absent for causes that are left out, \
+                    and in runs before format 4, which have only the text.",
                 "type": "string",
             },
             "values": {
@@ -123,16 +123,16 @@ fn object<'a>(properties: impl Iterator<Item = (&'a str, Value)>, required: &[&s
 
 /// What columns of factors are whose name does not say it.
 const DESCRIBED: &str = "\
-topology: Senders-receivers, and xN where so many exchanges stand side by side.
+topology: Senders-receivers, and xN for N exchanges at the same time.
 cpus: CPU of each participant's own thread, senders first; empty: not pinned.
-library_cpus: Where the threads may run that the participants' libraries make, a set for each; absent: they share the CPU of their participant's own thread.
+library_cpus: The CPUs for the threads that each participant's library creates; absent: they share the CPU of the participant's own thread.
 daemon_cpus: Where the stack's daemons run; absent: wherever the kernel puts them.
 echo_poll_ns: How long the echo sleeps after each answer. Absent where it does not.
 sink_pause_ns: How long the sink sleeps after each message. Absent where it does not.
-sink_cycle_ns: How often the sink looks and takes all that is there. Absent where it does so at all times.
+sink_cycle_ns: The period at which the sink takes all messages that are there. Absent if it takes each message at once.
 pacer: How senders wait until a message is due. Absent where they spin.
-on_host: The number of the testbed's host on which the participants are that share one, counted from 1. Absent where it is the first.
-start: What participants are started as, where their start is measured. Absent elsewhere.
+on_host: The number of the testbed's host on which participants run that share a host, counted from 1. Absent for the first host.
+start: How participants are started, if their start is measured. Absent otherwise.
 reboot: Whether the testbed's virtual machines are booted before each trial. Absent where they are not.
 slices_ns: How long each slice is where both sides of a comparison take turns within a trial. Absent where trials are whole.
 fault: What was broken within each trial, in order of time, such as `receiver without a link for 1.00 s`; `outage` has it as values. Absent where nothing was.
@@ -209,7 +209,7 @@ fn quantiles(generator: &mut SchemaGenerator) -> Schema {
     let mut conditions = Vec::new();
     for (name, title, _) in QUANTILES {
         let mut estimate = generator.subschema_for::<Option<EstimateJson>>();
-        let text = format!("{title} with its interval; null where it is refused.");
+        let text = format!("{title} with its interval; null if it is withheld.");
         estimate.insert("description".into(), text.into());
         let refused = format!("{name}_refused");
         let mut why = generator.subschema_for::<RefusedQuantile>();

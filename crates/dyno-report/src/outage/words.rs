@@ -28,7 +28,7 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     };
     let others: Vec<String> = [
         (outage.deaf(), "left a receiver without a newer message"),
-        (outage.untold, "had no receiver to tell of it"),
+        (outage.untold, "had no receiver left"),
         (outage.unended, "did not reach the end of the fault"),
         (e.trials.failed, "failed"),
     ]
@@ -233,7 +233,7 @@ pub(crate) fn legend(relative: bool, left_out: &[&str]) -> Vec<String> {
         ),
         (
             "stated",
-            "times after which the stack takes a peer for gone or tries again, and who set each",
+            "leases and retry times of the stack, and who set each of them",
         ),
     ];
     let counts = COUNTED.map(|(title, _, what, _)| (title, what));

@@ -1,4 +1,4 @@
-//! Which published figures stand beside which experiment: those of the same load, placement, topology and
+//! Which published figures are shown beside which experiment: those of the same load, placement, topology and
 //! wait, of the middleware that the stack stands for. One place decides it for every table and plot.
 
 use super::printed::PrintedTables;
@@ -11,13 +11,13 @@ use serde::Deserialize;
 pub struct About {
     /// Short and unique, as the name of its file: `rwth-2025`.
     pub key: &'static str,
-    /// Who measured what, and on what.
+    /// The authors, the object and the machine of the measurement.
     pub source: &'static Source,
-    /// What to know before comparing with its figures.
+    /// Remarks for readers who compare with its figures.
     pub flaws: &'static [Flaw],
 }
 
-/// What a published figure is of its samples.
+/// The statistic of a published figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub enum Statistic {
     /// The middle one.

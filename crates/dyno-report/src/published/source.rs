@@ -1,4 +1,4 @@
-//! What every file of published figures says of itself.
+//! The head of every file of published figures.
 
 use serde::Deserialize;
 

@@ -20,7 +20,7 @@ pub struct StatementError {
     pub name: String,
     /// From 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
+    /// The mistake, and the text to write instead.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which line is below which, beyond what their intervals leave open, and whether published figures say the same.
+//! The order of lines as far as their intervals do not overlap, and whether published figures have the same order.
 
 use super::names::{Bound, Value};
 use super::scope::{Line, Scope};

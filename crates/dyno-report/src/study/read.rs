@@ -104,7 +104,7 @@ impl Check<'_> {
             self.cell(cell);
             if uses(study, name, &mut Vec::new()) {
                 let message = format!("`{name}` is defined by itself");
-                let help = "write what it is without it, also where it stands behind other names";
+                let help = "define it without itself, also not through other names";
                 self.refuse(&cell.at, message, help.into());
             } else if weight(study, name, &mut weights) > MOST_NAMES {
                 let message = format!("more than {MOST_NAMES} names stand behind `{name}`");

@@ -1,4 +1,4 @@
-//! What an experiment has several of, so that it has a row for each: named functions that any study may use.
+//! Lists of an experiment that have a row for each element: named functions that any study may use.
 
 use super::names::{Bound, Value};
 use super::ranking::ranking;

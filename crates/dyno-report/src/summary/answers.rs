@@ -5,7 +5,7 @@ use serde::Serialize;
 /// So many answers are said before a reader is sent to the table. JSON has all of them.
 const SHOWN: usize = 6;
 
-/// Which stack is fastest, in sentences. A study with a table of its own has none.
+/// The fastest stacks, in sentences. A study with a table of its own has none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswersSummary {

@@ -1,27 +1,27 @@
-//! Whether what ran before a trial changed what it shows.
+//! Whether earlier trials influenced the results of a trial.
 
 use serde::Serialize;
 
-/// What the order of a run says.
+/// Results of the test on the order of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "carry_over"))]
 pub struct CarryOverSummary {
     /// Trials that were looked at.
     pub trials: usize,
-    /// What may have changed the trials after it: each stack, each experiment, a trial that lost messages, …
+    /// Possible influences on later trials: each stack, each experiment, a trial that lost messages, …
     pub suspects: usize,
     /// The chance that a run without any carry-over shows as much as this one.
     pub p: f64,
-    /// What does change the trials after it, at 5 % over all suspects and measures.
+    /// Significant influences on later trials, at 5 % over all suspects and measures.
     pub findings: Vec<CarryOverFinding>,
 }
 
-/// Something that changed what was measured after it.
+/// An influence on later trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CarryOverFinding {
-    /// What ran before, in words.
+    /// The earlier trial, in words.
     pub after: String,
     /// `p50`, the trial's own of its headline metric, or `loss`, its share of lost messages.
     pub measure: &'static str,
@@ -44,8 +44,8 @@ impl CarryOverSummary {
         } = self;
         if self.findings.is_empty() {
             let text = format!(
-                "earlier trials had no influence that {trials} trials in random order show \
-                 ({suspects} possible influences tested at 5 % in total, p {})",
+                "no influence of earlier trials on later ones was found in {trials} trials in \
+                 random order ({suspects} possible influences tested at 5 % in total, p {})",
                 chance(self.p)
             );
             return (text, Vec::new());

@@ -79,7 +79,7 @@ pub struct PartSummary {
     pub in_tail: Option<f64>,
 }
 
-/// What went over one leg, all trials together.
+/// The messages of one leg, all trials together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "leg"))]
@@ -98,7 +98,7 @@ pub struct LegSummary {
     pub lost: u64,
 }
 
-/// One gateway in one direction.
+/// The messages of one direction in a gateway, all trials together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "gateway"))]

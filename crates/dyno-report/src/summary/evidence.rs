@@ -1,4 +1,4 @@
-//! What bears on whether a figure would be measured again: the warm-up, modes and drift within the
+//! Facts that decide whether a repeat would give the same figure: the warm-up, modes and drift within the
 //! window, the host's own noise, and the precision that was asked for. Data alone; the modules
 //! `modes`, `host` and `precision` compute it.
 
@@ -38,7 +38,7 @@ impl ModesSummary {
     /// Below this p, a covariate may be named as what tells the modes apart.
     pub const LEVEL: f64 = 0.05;
 
-    /// What tells the modes apart: the strongest covariate of those that cannot be chance. `None`:
+    /// The covariate that distinguishes the modes: the strongest covariate of those that cannot be chance. `None`:
     /// nothing that was recorded does.
     pub fn cause(&self) -> Option<&CovariateSummary> {
         self.covariates
@@ -189,7 +189,7 @@ pub struct HostTail {
     pub explained: Option<f64>,
 }
 
-/// What the machine did just before the first trial, with nothing of the run on it.
+/// The idle host just before the first trial, when nothing of the run was active.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BareSummary {
@@ -206,7 +206,7 @@ pub struct BareSummary {
     pub longest_gap_ns: u64,
 }
 
-/// The precision that was asked for, and what came of it.
+/// The requested precision, and the precision that was reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionSummary {
     /// The metric that it is of.

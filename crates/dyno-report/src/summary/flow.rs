@@ -1,4 +1,4 @@
-//! What the other flows of a trial cost one.
+//! The effect of the other flows of a trial on one flow.
 
 use dyno_model::ExperimentId;
 use dyno_stats::Estimate;
@@ -6,7 +6,7 @@ use dyno_stats::Estimate;
 /// The quantiles of a flow beside the others over those by itself, with their names.
 pub const AGAINST_ALONE: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
-/// What the others cost a flow: its headline metric beside them over that by itself.
+/// The effect of the other flows on a flow: its headline metric beside them over that by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AloneRatio {
     /// The experiment that measured it by itself.

@@ -1,4 +1,4 @@
-//! What a round trip is made of, at the cost of its parts.
+//! The parts of a round trip, with their costs.
 
 use crate::number::nine;
 use dyno_model::ExperimentId;

@@ -1,4 +1,4 @@
-//! What the kernel of a host counted while trials lost messages.
+//! Counters of a host's kernel in trials that lost messages.
 
 use dyno_model::NetworkCounter;
 use serde::Serialize;

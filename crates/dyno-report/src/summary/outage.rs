@@ -1,4 +1,4 @@
-//! What came of the faults of an experiment, over its counted trials.
+//! Results of the faults of an experiment, over its counted trials.
 
 use super::spread::Spread;
 use dyno_model::fault::DetectedBy;
@@ -6,14 +6,14 @@ use dyno_model::plan::Timeout;
 use dyno_model::{Fault, Nanos};
 use serde::Serialize;
 
-/// What came of the faults of an experiment. Its times are [metrics](super::ExperimentSummary::metrics).
+/// Results of the faults of an experiment. Its times are [metrics](super::ExperimentSummary::metrics).
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutageSummary {
     /// The faults, in order of time.
     pub faults: Vec<Fault>,
     /// The times after which the stack takes a peer for gone or tries again, as its file states them.
     pub timeouts: Vec<Timeout>,
-    /// Counted trials that tell what came of the faults at some receiver.
+    /// Counted trials with a result of the faults at one receiver or more.
     pub trials: u64,
     /// Counted trials that tell nothing of it: no receiver was left, or nothing was recorded.
     pub untold: u64,

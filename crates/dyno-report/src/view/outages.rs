@@ -57,7 +57,7 @@ pub(crate) const COUNTED: [Counted; 3] = [
     (
         "lost",
         5,
-        "messages due from the begin of the fault on that never arrived",
+        "messages that were due after the fault began and never arrived",
         |o| o.lost,
     ),
     ("repeated", 8, "further copies of messages", |o| o.repeated),

@@ -68,7 +68,7 @@ fn where_every_trial_was_disturbed_all_count_and_the_row_says_so() {
     assert!(e.trials.all_disturbed() && e.metrics[&Metric::Rtt].n == 2_500);
     let text = render(&s, Format::Table, &RenderOptions::default());
     assert!(text.contains("tcp (disturbed)"), "{text}");
-    assert!(text.contains("so all are used"), "{text}");
+    assert!(text.contains("so Dyno uses the disturbed trials"), "{text}");
 }
 
 #[test]
@@ -108,7 +108,10 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     let rates = rates.unwrap();
     // 20! 31! / (11! 40!), four tests.
     assert!((rates.p - 4.0 * 0.000_614_2).abs() < 1e-5, "{}", rates.p);
-    assert!(text.contains("that is not chance (p = 0.00246"), "{text}");
+    assert!(
+        text.contains("chance alone does not explain the differences (p = 0.00246"),
+        "{text}"
+    );
     let (rates, _) = with(&[("pipe", 9), ("tcp", 9), ("udp", 0), ("uds-stream", 10)]);
     let rates = rates.unwrap();
     let (odd, often) = rates.odd().unwrap();

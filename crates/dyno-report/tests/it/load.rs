@@ -133,7 +133,7 @@ fn rows_whose_response_time_is_mostly_the_senders_own_lateness_are_named() {
     assert_eq!(headlines(&run), [Metric::Response; 4]);
     let rows = named(
         &run,
-        "at least half of the p50; the service time leaves it out: ",
+        "at least half of the p50 response time; service times exclude it: ",
     );
     for name in ["woken-late (p50 ", "very-late (p50 "] {
         assert!(rows.contains(name), "{rows}");
@@ -150,6 +150,6 @@ fn a_sleeping_pacer_keeps_the_headline_and_is_named() {
         ("tcp", 25.0, 1.0, 2.0, Pacing::Spin),
     ]);
     assert_eq!(headlines(&run), [Metric::Response; 2]);
-    let rows = named(&run, "the service time leaves them out: ");
+    let rows = named(&run, "service times exclude them: ");
     assert!(rows.contains("udp") && !rows.contains("tcp ("), "{rows}");
 }

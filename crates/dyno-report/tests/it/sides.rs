@@ -51,7 +51,7 @@ fn trials_that_the_host_disturbed_make_no_ratio_on_either_side() {
         let s = summary(&b.build());
         assert_eq!(why(&s, pipe), (false, Some(reason)));
         let text = table(&s);
-        let said = format!("no × floor where {}: pipe", reason.as_str());
+        let said = format!("no × floor, because {}: pipe", reason.as_str());
         assert!(text.contains(&said), "{text}");
     }
     let mut b = builder();

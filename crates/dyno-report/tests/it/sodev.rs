@@ -29,7 +29,7 @@ fn summarised() -> &'static Summary {
             "border",
             "pass",
             "1.90 ms [1.89 ms, 1.91 ms]",
-            "the bad end keeps it",
+            "the whole interval is within the limit",
         );
         let timer = held(
             "timer-guest",

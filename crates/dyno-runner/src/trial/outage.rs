@@ -392,7 +392,7 @@ impl<'a> Trial<'a, '_> {
                         Ok(log) => {
                             let (of, n) = (participant.index, log.dropped);
                             let error = format!(
-                                "the log of participant {of} lacks {n} events, for which it had no room"
+                                "the log of participant {of} was full and lacks {n} events"
                             );
                             return Err(self.unrecorded(error));
                         }

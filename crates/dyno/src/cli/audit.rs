@@ -46,7 +46,7 @@ impl From<FailOnVerdict> for Verdict {
 /// How the output of another tool is read.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// The tool that printed the outputs [default: recognised by the first lines].
+    /// The tool that wrote these files [default: Dyno recognises it by the first lines].
     #[arg(long, value_name = "TOOL", value_parser = tool)]
     pub(crate) tool: Option<Tool>,
 }
@@ -79,11 +79,11 @@ pub(crate) struct AuditArgs {
     /// Write to this file.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Show every finding, also those without an objection.
+    /// Also show the figures with which the audit finds nothing wrong.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Run the experiments that a statement file names as the nearest to its figures, and show the claims beside the
-    /// measured values, with conditions, ratios and differences.
+    /// Run the experiments that a statement file names as nearest to its figures, and show each
+    /// claim beside the value measured here.
     #[arg(long, conflicts_with = "tool")]
     pub(crate) measure: bool,
     #[command(flatten)]

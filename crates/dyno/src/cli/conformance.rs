@@ -28,7 +28,7 @@ pub(crate) struct ConformanceArgs {
     /// Only these cases, separated by commas.
     #[arg(long = "case", value_name = "A,B", value_delimiter = ',')]
     pub(crate) cases: Vec<String>,
-    /// Accept lost messages with these options, although the adapter can be reliable.
+    /// Accept lost messages with these options, although the adapter declares that it can be reliable.
     #[arg(long)]
     pub(crate) best_effort: bool,
     /// The time after which a case counts as hanging.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `dyno init`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The file measures three kinds of sockets at 64 B and 1 kHz until you change it. Its comments explain each key; \
+As created, the file measures three kinds of sockets at 64 B and 1 kHz. Its comments explain each key; \
 docs/reference/suite-files.md has all keys. `dyno run` without a suite asks three questions and writes such a file.")]
 pub(crate) struct InitArgs {
     /// The suite file to create; its name ends in .toml.

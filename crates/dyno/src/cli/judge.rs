@@ -50,13 +50,13 @@ SUITE --against …` interleaves both sides, and `dyno compare RUN` then compare
 All intervals of the table hold at once with the given confidence. Lost messages and failed trials
 have their own rows.
 
-Failures, losses and omissions never improve a verdict: Dyno does not call a side with failed or
-missing trials faster or the same, and a good verdict must also hold when the disturbed trials are
-included and when the lost messages are left out.
+Failures, losses and omissions never improve a verdict. Dyno does not call a side with failed or
+missing trials faster or the same. A good verdict must also hold with the disturbed trials included,
+and without the lost messages.
 
-Exit codes: 0, whatever is found. With --fail-on slower: 8 if the new side is slower, delivers less,
-loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, losses or
-failures, unless --allow-undecided is given; otherwise 0.")]
+Exit codes: without --fail-on always 0. With --fail-on slower: 8 if the new side is slower, delivers
+less, loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, losses
+or failures, unless --allow-undecided is given; otherwise 0.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as
     /// outputs of other tools and shown side by side, without verdicts.
@@ -80,7 +80,7 @@ pub(crate) struct CompareArgs {
     /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if a row has this verdict, and with code 7 if that is undecided. Without this option the code is always 0.
+    /// End with code 8 if a row has this verdict, and with code 7 if this is undecided. Without this option the code is always 0.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
     /// With --fail-on: end with code 0 if nothing is slower but something is undecided.
@@ -101,19 +101,20 @@ A limits file (docs/reference/limits-files.md) contains requirements such as
   quantile = \"p99\"
   at_most = \"2 ms\"
 
-A limit passes only if the bad end of the interval keeps it. It fails only if even the good end breaks it. Everything in between is \
-undecided, and undecided is not a pass.
+A limit passes only if the whole interval is within it, and fails only if the whole interval is \
+outside. Everything in between is undecided, and undecided is not a pass.
 
 Without a limits file, earlier runs on the same machine define what is usual:
 
   dyno check --history runs/
 
 compares the newest run in `runs/` with the others: p50 and p99, losses, throughput, processor time and \
-memory of every experiment. The command lists the runs of other suites, machines, testbeds and \
-formats that it leaves out. With too few runs, the result is undecided.
+memory of every experiment. The command ignores runs of other suites, machines, testbeds and \
+formats, and lists them. With too few runs, the result is undecided.
 
-A run with --search contains its own limits. Without a limits file, the command shows the capacity that the search found. It ends with \
-code 6 if not even the first value keeps the limits with confidence, and with code 7 if the search is not finished.
+A run with --search contains its own limits. Without a limits file, the command shows the capacity that the search found. It \
+ends with code 6 if not even the first value meets the limits, and with code 7 if the search is \
+not finished.
 
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
 limits file is wrong or a selector matches nothing.")]
@@ -156,11 +157,12 @@ pub(crate) struct CheckArgs {
 /// `dyno trend`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Each cell (suite, stack and factors) is a series over the runs, ordered by start time. Dyno reports where the level of a series changes \
-(E-divisive), and what else changed between the two runs at that point.
+Each cell (suite, stack and factors) is a series over the runs, ordered by start time. Dyno \
+reports where the level of a series changes (E-divisive), and the differences between the two runs \
+at that point.
 
-Exit codes: 0, or 8 with --fail-on; 7 if a series of the newest run has no figure, or too few runs to show a change, which is undecided \
-and not a pass; 5 if a run or a trial could not be read.")]
+Exit codes: 0, or 8 with --fail-on; 7 (undecided) if a series has no figure in the newest run, or \
+too few runs to show a change; 5 if a run or a trial could not be read.")]
 pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
     #[arg(add = complete::runs(), value_name = "DIR", required = true)]
@@ -184,7 +186,7 @@ pub(crate) struct TrendArgs {
     /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if the newest change of a series is of this kind, or is for the worse in another way.
+    /// End with code 8 if the newest change of a series is for the worse.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
 }

@@ -48,7 +48,7 @@ pub(super) fn part(text: &str) -> Result<Part, String> {
     match numbers {
         Some(part) if (1..=part.count).contains(&part.index) => Ok(part),
         Some(Part { count: 1.., .. }) => Err(format!(
-            "parts count from 1 to their number, as in 1/3, 2/3 and 3/3; there is no {text}"
+            "there is no part {text}; parts are numbered from 1, as in 1/3, 2/3 and 3/3"
         )),
         _ => Err(format!(
             "write the number of the part and of all parts, such as 1/3, or auto, instead of {text:?}"

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 /// `dyno report`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The report is one HTML file that needs no network and opens from disk. It contains the answers in words and in a table, plots of every \
-figure, each trial with its environment, and the data itself. Several runs are shown side by side, each compared with the first.
+The report is one HTML file that works without a network. It says which stacks are fastest, in \
+words and in a table, and has plots of every figure, each trial with its environment, and the data \
+itself. Several runs are shown side by side, each compared with the first.
 
 If a run cannot be read, Dyno says so on standard error and in the report, shows the other runs, and ends with code 5.
 
@@ -18,8 +19,9 @@ If a run cannot be read, Dyno says so on standard error and in the report, shows
   dyno report latest --limits limits.toml    with verdicts on the limits
   dyno report latest -o - | ssh HOST 'cat > report.html'")]
 pub(crate) struct ReportArgs {
-    /// Run directories, names of runs in ./runs, or `latest` for the newest one there. If all are files, Dyno reads
-    /// them as outputs of other tools, and the report shows their results with the findings of `dyno audit`.
+    /// Run directories, names of runs in ./runs, or `latest` for the newest one there. If all of
+    /// them are files, Dyno reads them as outputs of other tools, and the report shows their
+    /// results with the findings of `dyno audit`.
     #[arg(add = complete::runs(), value_name = "RUN", default_value = "latest")]
     pub(crate) runs: Vec<PathBuf>,
     #[command(flatten)]

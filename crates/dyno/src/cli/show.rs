@@ -31,8 +31,9 @@ pub(crate) struct ShowArgs {
     /// new directory of this name.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Show all columns of the table. By default it has the most important ones, as far as the terminal has room for them; a
-    /// pipe or a file has room for 120 characters, or for as many as the variable `COLUMNS` says.
+    /// Show all columns of the table. By default, the table has the most important columns that fit
+    /// into the width of the terminal. In a pipe or file the width is 120, or the value of the
+    /// variable `COLUMNS`.
     #[arg(long, conflicts_with = "columns")]
     pub(crate) wide: bool,
     /// Show these columns, separated by commas, such as p50,p90,cpu (table and markdown). An unknown name prints the

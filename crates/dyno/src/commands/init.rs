@@ -80,7 +80,7 @@ pub(super) fn ask(args: &mut RunArgs, interrupt: &AtomicBool) -> Result<()> {
     }
     let catalog = files::catalog(&args.files)?;
     terminal::say(
-        "No suite is named. Three questions make one; Enter takes the answer in brackets.",
+        "No suite is named. Three questions create one; press Enter for the answer in brackets.",
     );
     let names = match args.stack.as_slice() {
         [] => question(

@@ -103,8 +103,8 @@ pub(super) fn more_trials(
     };
     let these = match (known.len(), further.len()) {
         (1, 1) => "it".to_owned(),
-        (known, all) if known == all => format!("all {all}"),
-        (known, all) => format!("{known} of {all}"),
+        (known, all) if known == all => "all of them".to_owned(),
+        (known, all) => format!("{known} of these {all}"),
     };
     Some(format!(
         "{state}; about {} {verb} {these}{chance}, in about {}: {command} {most}",

@@ -232,7 +232,7 @@ fn what_cannot_be_read_is_said() {
     refused("none.json", 1).says("cannot read none.json");
     refused("none", 5).says("none is not a run directory");
     place.file("words.txt", "nothing of a tool\n");
-    refused("words.txt", 3).says("no supported tool was recognised by the first lines");
+    refused("words.txt", 3).says("Dyno does not recognise a tool by the first lines");
     place.file(
         "half.toml",
         "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\n",
@@ -450,7 +450,7 @@ fn exports_stand_where_runs_do_and_say_the_same() {
     place
         .run(&["compare", "out.json", "out.json"])
         .with_code(0)
-        .says("the same within its digits");
+        .says("the same within the printed digits");
     place
         .run(&["compare", "out.json", "out.json", "--fail-on", "slower"])
         .with_code(7);
@@ -487,7 +487,7 @@ fn outputs_and_runs_are_not_mixed() {
         .says("which Dyno cannot export");
     place.file("words.txt", "nothing of a tool\n");
     for command in ["show", "report"] {
-        refused(&[command, "words.txt"], 3).says("no supported tool was recognised");
+        refused(&[command, "words.txt"], 3).says("Dyno does not recognise a tool");
     }
     assert!(!place.path("page.html").exists() && !place.path("x").exists());
 }
@@ -515,7 +515,7 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
     place
         .run(&["show", "other.txt"])
         .with_code(3)
-        .says("name that tool with --tool: google-benchmark,");
+        .says("name it with --tool: google-benchmark,");
     for (arguments, code) in all {
         place
             .run(arguments)
@@ -537,7 +537,7 @@ fn an_output_is_read_by_the_tool_that_is_named_and_from_a_pipe() {
             "cat ping.txt | dyno show /dev/stdin --tool ddsperf | grep 'interval 2'
              { echo '[68] participant vm:38: new'; cat ping.txt; } > whole.txt
              dyno show <(cat whole.txt) | grep 'interval 2'
-             dyno compare <(cat whole.txt) whole.txt | grep 'the same within its digits'",
+             dyno compare <(cat whole.txt) whole.txt | grep 'the same within the printed digits'",
         )
         .with_code(0);
 }

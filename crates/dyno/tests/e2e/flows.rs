@@ -193,7 +193,7 @@ fn a_sink_with_a_cycle_takes_what_is_there_when_it_looks() {
     place
         .run(&["show", "out"])
         .with_code(0)
-        .says("looks each 20.0 ms");
+        .says("takes all messages every 20.0 ms");
     place
         .run(&["run", "cyclic", "--set", "wait=block", "--dry-run"])
         .says("`sink_cycle` is for a sink that polls");

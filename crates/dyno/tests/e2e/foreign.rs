@@ -126,7 +126,7 @@ fn an_honest_library_is_listed_and_measured() {
     run(&place, &["run", "lies", "--out", "new", "--quiet"]).with_code(0);
     run(&place, &["compare", "out", "new"])
         .with_code(0)
-        .says("What differs: libraries of adapter liar (SHA-256): libdyno_liar.so");
+        .says("Differences between the runs: libraries of adapter liar (SHA-256): libdyno_liar.so");
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn a_table_of_stacks_begins_with_the_answers() {
             "{text}"
         );
         assert!(
-            answers.lines().last().unwrap().starts_with("How sure: "),
+            answers.lines().last().unwrap().starts_with("Reliability: "),
             "{text}"
         );
         assert!(table.contains("floor-"), "{text}");

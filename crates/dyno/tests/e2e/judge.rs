@@ -111,7 +111,7 @@ fn two_runs_are_compared_with_what_differs_between_them() {
     place
         .run(&["compare", "fast", "slow"])
         .with_code(0)
-        .says("What differs: options of stack probe")
+        .says("Differences between the runs: options of stack probe")
         .says("p50 round trip");
     // On one machine a floor that moves between the two runs may take the verdict back, so this
     // pair is made to come from two.
@@ -298,7 +298,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         "infinite",
         "check",
         6,
-        "even the good end of its interval, ∞, breaks it",
+        "even the best value of its interval, ∞, is outside of the limit",
     ),
     ("infinite", "trend", 7, "undecided: too few runs: 3 of 8"),
     (
@@ -331,7 +331,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         "disturbed",
         "check",
         7,
-        "the host disturbed every trial; they would pass",
+        "the host disturbed every trial; judged by these trials, the limit passes",
     ),
     ("disturbed", "trend", 7, "undecided: too few runs: 3 of 8"),
     (
@@ -535,7 +535,7 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
     check("pass.toml", &(limit("p50", "50 s") + lossless))
         .with_code(0)
         .says("2 passed, 0 failed, 0 undecided")
-        .says("none of 600 messages lost; at 95 % the true share is below 0.499 %");
+        .says("none of 600 messages lost; with 95 % confidence, the true share is below 0.499 %");
     assert!(junit().contains("tests=\"2\" failures=\"0\" errors=\"0\""));
     check(
         "fail.toml",
@@ -594,7 +594,7 @@ fn a_stack_that_loses_each_tenth_message_passes_no_limit_on_its_p99() {
             .run(&["check", "lossy", "p99.toml", "--junit", "junit.xml"])
             .with_code(6)
             .says(text)
-            .says("even the good end of its interval, ∞, breaks it");
+            .says("even the best value of its interval, ∞, is outside of the limit");
         let junit = std::fs::read_to_string(place.path("junit.xml")).unwrap();
         assert!(junit.contains("failures=\"1\" errors=\"0\""), "{junit}");
     }

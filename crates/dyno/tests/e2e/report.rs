@@ -291,7 +291,7 @@ fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
     assert!(text.contains("nothing &lt;lost&gt;"));
     assert!(text.contains("breaks 1 of 2"), "pipe");
     assert!(text.contains("1 of 2 undecided"), "uds-stream");
-    assert!(text.contains("No stack is shown to keep all 3 requirements of limits.toml."));
+    assert!(text.contains("No stack meets, with confidence, all 3 requirements of limits.toml."));
 }
 
 #[test]

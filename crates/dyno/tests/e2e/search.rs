@@ -134,12 +134,12 @@ fn what_cannot_be_searched_is_one_clear_error() {
     run(&["--search", "rate"], 2).says("--until");
     run(&["--search", "speed", "--until", "limits.toml"], 2).says("clients");
     run(&["--search", "payload", "--until", "limits.toml"], 3)
-        .says("2 values of what is searched: 64 B, 1 KiB");
+        .says("2 values of the searched factor: 64 B, 1 KiB");
     place.file(
         "trip.toml",
         "[[limit]]\nname = \"x\"\nmetric = \"rtt\"\nquantile = \"p50\"\nat_most = \"1 s\"\n",
     );
-    run(&["--search", "rate", "--until", "trip.toml"], 3).says("this run has none of them");
+    run(&["--search", "rate", "--until", "trip.toml"], 3).says("this run has none");
     place.suite("trip", "title = \"t\"\n[[experiment]]\nname = \"a\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\n");
     place
         .run(&["run", "trip", "--search", "rate", "--until", "limits.toml"])

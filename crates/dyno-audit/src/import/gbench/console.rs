@@ -69,7 +69,7 @@ pub(super) fn read(input: &mut Lines<'_>) -> Imported<Statements> {
 }
 
 const CUT: &str =
-    "a row has a time, a processor time and iterations, and this one has not all of them";
+    "a row needs a time, a processor time and iterations, and this one lacks some of them";
 
 fn is_date(line: &str) -> bool {
     let digits = |range: std::ops::Range<usize>| {

@@ -285,7 +285,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("fio-job-error.json", &["error 5"]),
     (
         "fio-warning-then-json.txt",
-        &["2 lines stand outside of the JSON, from line 1 on"],
+        &["2 lines outside of the JSON, from line 1 on"],
     ),
     (
         "gbench-nan-counter.json",
@@ -330,7 +330,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "performance-test-negative.csv",
-        &["no figure of this set is the time that its name says"],
+        &["no figure of this set is the time that it is called"],
     ),
     ("rt-tests-oslat.json", &["`oslat`"]),
     (
@@ -339,11 +339,11 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "sockperf-prefixed.md",
-        &["what stands before the lines was taken off"],
+        &["Dyno removed the prefixes of lines"],
     ),
     (
         "statement-negative.toml",
-        &["no figure of this set is the time that its name says"],
+        &["no figure of this set is the time that it is called"],
     ),
     (
         "statement-sigma-two-clocks.toml",
@@ -931,23 +931,23 @@ fn files_of_dyno_that_claim_nothing_are_refused_by_what_they_are() {
     for (folder, says) in [
         (
             "suites",
-            "this is a suite, which claims nothing that can be audited; `dyno run ",
+            "this is a suite, which has no figures to audit; use it with `dyno run ",
         ),
         (
             "limits",
-            "this is a limits file, which claims nothing that can be audited; `dyno check RUN ",
+            "this is a limits file, which has no figures to audit; use it with `dyno check RUN ",
         ),
         (
             "testbeds",
-            "this is a testbed file, which claims nothing that can be audited; `dyno run SUITE --testbed ",
+            "this is a testbed file, which has no figures to audit; use it with `dyno run SUITE --testbed ",
         ),
         (
             "stacks",
-            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+            "this is a stack file, which has no figures to audit; use it with `dyno run SUITE --stack NAME`",
         ),
         (
             "adapters/udp/stacks",
-            "this is a stack file, which claims nothing that can be audited; `dyno run SUITE --stack NAME`",
+            "this is a stack file, which has no figures to audit; use it with `dyno run SUITE --stack NAME`",
         ),
     ] {
         let files = std::fs::read_dir(root.join(folder)).unwrap();

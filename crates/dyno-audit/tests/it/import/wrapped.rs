@@ -294,7 +294,7 @@ fn a_line_with_another_prefix_is_said() {
     let rows = "64 bytes: seq=1 rtt=12µs lat=6µs\nhost: 64 bytes: seq=2 rtt=14µs lat=7µs\n64 bytes: seq=3 rtt=12µs lat=6µs\n";
     let found = read(rows.as_bytes()).unwrap();
     assert_eq!(found.samples[0].values.len(), 2);
-    let said = "line 2 is passed over for `host: ` before it";
+    let said = "line 2 is ignored because of its prefix `host: `";
     assert!(
         found.notes.iter().any(|n| n.starts_with(said)),
         "{:?}",
@@ -302,7 +302,7 @@ fn a_line_with_another_prefix_is_said() {
     );
     let sockperf = read(&bytes("sockperf/ping-pong.txt")).unwrap();
     assert!(
-        sockperf.notes.iter().all(|n| !n.contains("passed over")),
+        sockperf.notes.iter().all(|n| !n.contains("is ignored")),
         "{:?}",
         sockperf.notes
     );

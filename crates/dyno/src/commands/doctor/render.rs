@@ -135,7 +135,7 @@ fn timer_lines(f: &Facts) -> Vec<String> {
             |s| format!("{s} slack"),
         );
         lines.push(format!(
-            "a sleep of {} with {slack} ends too late: p50 {}, p99 {}, max {}",
+            "a sleep of {} with {slack} ends late: p50 {}, p99 {}, max {}",
             t.sleep, t.overshoot.p50, t.overshoot.p99, t.overshoot.max
         ));
     }

@@ -31,8 +31,8 @@ pub(super) fn trials_within(budget: Nanos, one: &Plan) -> Result<u32> {
         let least = Nanos(round.0.saturating_mul(least_trials));
         return Err(failure!(
             Usage,
-            "--budget: one trial of each experiment takes about {}, and an interval needs {least_trials} of them: \
-                 ask for {} or more, or for less to measure (--stack, --experiment, --set window='300 ms')",
+            "--budget: one trial of each experiment takes about {}, and an interval needs \
+                 {least_trials} of them: allow {} or more, or measure less (--stack, --experiment, --set window='300 ms')",
             minutes(round.into()),
             minutes(least.into())
         ));
