@@ -565,8 +565,8 @@ mod tests {
             _ => unreachable!("it is a run"),
         }
         for (wrong, advice) in [
-            ("0/3", "count from 1"),
-            ("4/3", "count from 1"),
+            ("0/3", "numbered from 1"),
+            ("4/3", "numbered from 1"),
             ("0/0", "such as 1/3"),
             ("2", "such as 1/3"),
             ("1/-3", "such as 1/3"),

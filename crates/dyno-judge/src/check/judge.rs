@@ -594,14 +594,14 @@ mod tests {
         );
         let response = Measure::Latency(Metric::Response, 0.99);
         for (value, end, measure, begins) in [
-            (100.0, INF, response, "lost messages, or too few"),
+            (100.0, INF, response, "messages were lost, or trials are"),
             (
                 100.0,
                 INF,
                 Measure::CpuPerMessage,
-                "too few or too different",
+                "trials are too few or too different",
             ),
-            (100.0, 0.0, response, "too few or too different"),
+            (100.0, 0.0, response, "trials are too few or too different"),
             (
                 INF,
                 INF,

@@ -102,7 +102,11 @@ fn an_infinite_quantile_is_the_worst_and_not_a_missing_one() {
     let p99 = figure(&n, "tcp", P99);
     assert_eq!((p99.status, p99.standing), (Status::Fail, Standing::Breaks));
     assert_eq!(p99.found, Some(f64::INFINITY));
-    assert!(p99.reason.starts_with("×∞ of usual"), "{}", p99.reason);
+    assert!(
+        p99.reason.starts_with("×∞ of the usual value"),
+        "{}",
+        p99.reason
+    );
     assert_eq!(status(&n, "tcp", Measure::Loss), Status::Fail);
     assert_eq!(status(&n, "tcp", Measure::Throughput), Status::Fail);
     // Where it always was, it cannot get worse; what else there is to watch is watched.

@@ -231,10 +231,7 @@ fn a_question_that_nobody_answers_says_why() {
     );
     says(
         &answer,
-        &[
-            "b (too few samples for a p50: 3, 6 are needed)",
-            "c (not run)",
-        ],
+        &["b (too few samples for a p50: 3 of 6)", "c (not run)"],
     );
     assert_eq!(answer.rows.len(), 1);
 }

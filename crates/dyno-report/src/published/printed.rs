@@ -89,13 +89,13 @@ impl From<&TableFile> for Printed {
 /// How far the ratio of two figures may move within a row before they come from two runs.
 const APART: f64 = 1.25;
 
-/// The numbers of a sentence as printed, without signs. Digits within a word, as in `p99`, are none.
+/// The numbers of a sentence as printed, without signs. Words with letters and digits, as `p99` and `7260U`, are none.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ',')));
-    let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    numbers.map(|word| {
-        let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
-        word[..end.unwrap_or(word.len())].trim_end_matches(['.', ','])
+    let words = words.map(|word| word.trim_end_matches(['.', ',']));
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    words.filter(move |word| {
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(is_digit)
     })
 }
 

@@ -390,9 +390,11 @@ impl Check<'_> {
                 (!is_known).then(|| format!("there is no metric {metric:?}"))
             }
             ("heading" | "conditions" | "varying", titles) => titles.iter().find_map(|title| {
-                let known = |title: &String| in_tables().iter().any(|f| f.title == title);
-                let unknown = matches!(title, Expr::Text(title) if !known(title));
-                unknown.then(|| format!("there is no factor with the title {title:?}"))
+                let Expr::Text(title) = title else {
+                    return None;
+                };
+                let is_known = in_tables().iter().any(|f| f.title == title);
+                (!is_known).then(|| format!("there is no factor with the title {title:?}"))
             }),
             _ => None,
         };

@@ -109,11 +109,11 @@ pub struct GatewaySummary {
     pub back: bool,
     /// Messages that it took.
     pub taken: u64,
-    /// Those that the next leg accepted.
+    /// Messages that the next leg accepted.
     pub sent: u64,
-    /// Those that it refused.
+    /// Messages that the next leg refused.
     pub refused: u64,
-    /// Those that the gateway's own queue lost.
+    /// Messages that the gateway's own queue lost.
     pub dropped: u64,
     /// Copies of a payload into memory of the gateway's own.
     pub copied: u64,

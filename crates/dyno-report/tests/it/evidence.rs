@@ -523,7 +523,7 @@ fn many_rows_share_their_remarks() {
     let (_, below) = text.split_once("\nNot steady:").unwrap();
     let (below, _) = below.split_once("\nWarnings").unwrap_or((below, ""));
     assert!(below.lines().count() < 25, "{below}");
-    assert!(below.contains("in 30 of 30 rows"), "{below}");
+    assert!(below.contains("30 of 30 rows"), "{below}");
     assert!(below.contains("30 of 150 trials were disturbed"), "{below}");
     assert!(below.contains("and 25 further reasons"), "{below}");
     assert!(below.contains("reached by 0 of 30"), "{below}");

@@ -73,7 +73,7 @@ fn a_floor_that_lost_messages_makes_no_ratio() {
         assert_eq!(why(&s, pipe), (false, Some(NoRatio::FloorLossy)));
         let text = table(&s);
         assert!(
-            text.contains("where the floor lost messages: pipe"),
+            text.contains("because the floor lost messages: pipe"),
             "{text}"
         );
     }

@@ -193,7 +193,9 @@ fn a_mistake_is_told_at_its_place_with_the_nearest_word() {
 
 /// What is not as wanted: one mistake, which is told at `at`, says this, and gives that help.
 fn otherwise(text: &str, at: &str, says: &str, help: &str) -> Option<String> {
-    let mistakes = of_text("mine.toml", text).unwrap_err();
+    let Err(mistakes) = of_text("mine.toml", text) else {
+        return Some(format!("{says} at {at}: no mistake was told"));
+    };
     let [problem] = mistakes.problems() else {
         return Some(format!("{says}: {:?}", mistakes.problems()));
     };
@@ -361,14 +363,6 @@ fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
         ),
         (
             RWTH,
-            "each = \"ranking\"",
-            "each = \"rankings\"",
-            "\"rankings\"",
-            "has no `rankings`s",
-            "did you mean `ranking`?",
-        ),
-        (
-            RWTH,
             "printed(\"messages\", \"Frequency [Hz]\", experiment)",
             "printed(\"message\", \"Frequency [Hz]\", experiment)",
             "'{printed(\"message\",",
@@ -398,14 +392,6 @@ fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
             "['{?another_ratio(\"x68\"",
             "no published table \"x68\"",
             "as the published",
-        ),
-        (
-            L4RE,
-            "labels = 4",
-            "labels = 5",
-            "5\nby",
-            "of 5 columns cannot have 5 labels",
-            "fewer `labels`",
         ),
         (
             L4RE,

@@ -341,7 +341,7 @@ fn the_longer_summary_of_sockperf_says_the_same() {
     }
     assert_eq!(short.figures.len(), long.figures.len());
     let cut = longer.replace(" ci=[13.892, 16.354])", "");
-    assert!(read(&cut).unwrap_err().reason.contains("ends before"));
+    assert!(read(&cut).unwrap_err().reason.contains("shorter than"));
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn what_only_the_first_line_has_is_named_and_no_cut() {
     let e = read(live.as_bytes()).unwrap_err();
     assert!(
         e.to_string()
-            .starts_with("x:1: this is output of cyclictest behind `note: `")
+            .starts_with("x:1: this is output of cyclictest with the prefix `note: `")
             && !e.reason.contains("cut off"),
         "{e}"
     );
