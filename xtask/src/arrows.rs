@@ -221,7 +221,7 @@ mod tests {
         let wrong = violations(&graph(&[("dyno-stats", "dyno-store")]));
         assert_eq!(
             wrong,
-            ["dyno-stats → dyno-store: dyno-stats may depend on dyno-model"]
+            ["dyno-stats → dyno-store: dyno-stats may depend on dyno-model, dyno-parallel"]
         );
         let wrong = violations(&graph(&[("dyno-model", "dyno-stats")]));
         assert!(wrong[0].ends_with("no crate of the workspace"), "{wrong:?}");

@@ -89,13 +89,18 @@ impl From<&TableFile> for Printed {
 /// How far the ratio of two figures may move within a row before they come from two runs.
 const APART: f64 = 1.25;
 
+/// What may stand behind the digits of a number without a blank, as in `8KB` and `4x`.
+const ATTACHED: [&str; 11] = ["", "x", "B", "kB", "KB", "MB", "GB", "s", "ms", "µs", "ns"];
+
 /// The numbers of a sentence as printed, without signs. Words with letters and digits, as `p99` and `7260U`, are none.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ',')));
-    let words = words.map(|word| word.trim_end_matches(['.', ',']));
-    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
-    words.filter(move |word| {
-        word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(is_digit)
+    let words = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    words.filter_map(|word| {
+        let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
+        let (number, rest) = word.split_at(end.unwrap_or(word.len()));
+        let is_number = ATTACHED.contains(&rest.trim_end_matches(['.', ',']));
+        is_number.then(|| number.trim_end_matches(['.', ',']))
     })
 }
 
