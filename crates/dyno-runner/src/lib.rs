@@ -21,6 +21,7 @@ mod hosts;
 mod keeper;
 mod leavings;
 mod machine;
+mod meeting;
 mod meters;
 mod network;
 mod noise;
