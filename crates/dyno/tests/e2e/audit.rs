@@ -91,7 +91,9 @@ fn the_published_files_print_as_a_table_and_as_markdown() {
     let place = Place::new();
     run(&place, &all_published(&[]))
         .with_code(0)
-        .says("12,000 1/s and 3.2 ms cannot be of one client that waits for each answer")
+        .says(
+            "12,000 1/s and 3.2 ms contradict each other for one client that waits for each answer",
+        )
         .says("11.631")
         .says("impossible (");
     run(&place, &all_published(&["--format", "markdown"]))

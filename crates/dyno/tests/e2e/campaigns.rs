@@ -304,7 +304,7 @@ fn parts_that_cannot_be_are_refused_before_anything_runs() {
     place
         .run(&["run", "dealt", "--shard", "4/3"])
         .with_code(2)
-        .says("count from 1");
+        .says("numbered from 1");
     place
         .run(&["run", "dealt", "--shard", "1/100"])
         .with_code(3)

@@ -85,7 +85,7 @@ fn a_dry_run_asks_and_writes_nothing() {
     let (code, shown) = run.ended();
     assert_eq!(code, Some(0), "{shown}");
     assert!(
-        shown.contains("pipe") && shown.contains("10 trials"),
+        shown.contains("pipe") && shown.contains("trials of 2 experiments"),
         "{shown}"
     );
     assert!(!place.path("my-suite.toml").exists() && !place.path("runs").exists());

@@ -146,17 +146,18 @@ fn names_of_suites_stacks_testbeds_and_runs_are_completed() {
 #[test]
 fn a_resumed_run_refuses_what_it_cannot_honour() {
     let place = Place::new();
-    for extra in [
-        ["--repeats", "1"],
-        ["--testbed", "local"],
-        ["--max-time", "1 s"],
-        ["--experiment", "x"],
-        ["--trials", "9"],
+    let apart = "cannot be used with";
+    for (flag, value, why) in [
+        ("--repeats", "1", apart),
+        ("--testbed", "local", apart),
+        ("--max-time", "1 s", "--until-decided"),
+        ("--experiment", "x", apart),
+        ("--trials", "9", apart),
     ] {
         place
-            .run(&["run", "--resume", "out", extra[0], extra[1]])
+            .run(&["run", "--resume", "out", flag, value])
             .with_code(2)
-            .says("cannot be used with");
+            .says(why);
     }
 }
 
