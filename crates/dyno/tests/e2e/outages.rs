@@ -138,8 +138,10 @@ fn a_receiver_is_started_anew() {
             comes_back,
             "{stack}: {trial:#}"
         );
-        // One is due every 5 ms while nobody is there; on a loaded host the sender is late, and some go out after that.
-        assert!(number(outage, "lost") >= 5, "{stack}: {trial:#}");
+        // One is due every 5 ms while nobody is there: it is lost, or it was sent late, when somebody was there again.
+        let late = number(&trial["counts"], "late");
+        assert!(number(outage, "lost") + late >= 30, "{stack}: {trial:#}");
+        assert!(number(outage, "lost") > 0, "{stack}: {trial:#}");
     }
 }
 
