@@ -1,7 +1,10 @@
 //! The documents that a newcomer follows. Every command of the tutorials runs as it stands there, in the order in which it stands
-//! there. Every link of every document leads somewhere.
+//! there, and every command of the README is one that Dyno takes. Every link of every document leads somewhere.
 
+use crate::foreign::compile;
 use crate::harness::{Place, commands};
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -46,6 +49,47 @@ fn publish_a_table() {
 #[test]
 fn add_a_stack() {
     run("add-a-stack.md");
+}
+
+/// Runs are only planned: some need other hosts, rights or an hour.
+#[test]
+fn every_command_of_the_readme_is_taken() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let place = Place::new();
+    for folder in ["limits", "published"] {
+        symlink(root().join(folder), place.path(folder)).unwrap();
+    }
+    compile(
+        "c++",
+        &["-std=c++17", "-shared"],
+        &[root().join("examples/cpp/seqpacket.cpp")],
+        &place.path("libdyno_seqpacket.so"),
+    );
+    let measured = "dyno run quick --stack pipe --trials 2 --set window='20 ms' --repeats 0 --quiet >/dev/null";
+    place.shell(measured).with_code(0);
+    // `mine` stands for the reader's own adapter.
+    let commands = commands(&text).replace("libdyno_mine", "libdyno_seqpacket");
+    let own = commands.lines().filter(|line| line.starts_with("dyno "));
+    let mut wrong = BTreeMap::new();
+    for line in own.clone() {
+        let command = line.split(" #").next().unwrap().trim_end();
+        let (command, codes): (_, &[i32]) = match command.split(' ').nth(1).unwrap() {
+            "run" => (format!("{command} --dry-run"), &[0]),
+            // Two trials, and one night.
+            "check" => (command.to_owned(), &[0, 6, 7]),
+            _ => (command.to_owned(), &[0]),
+        };
+        let ended = place.shell(&command);
+        if !ended
+            .status
+            .code()
+            .is_some_and(|code| codes.contains(&code))
+        {
+            wrong.insert(command, format!("{}\n{}", ended.status, ended.stderr));
+        }
+    }
+    assert!(own.count() > 10 && wrong.is_empty(), "{wrong:#?}");
+    assert!(place.path("report.html").is_file());
 }
 
 /// The Markdown files of the tree.
