@@ -187,7 +187,13 @@ impl Check<'_> {
             self.refuse(&table.labels.at, message, help.into());
         }
         for row in &table.rows {
-            row.each.iter().for_each(|each| self.each(each));
+            let has_unknown = row.each.iter().filter(|each| !self.each(each)).count() > 0;
+            if has_unknown {
+                // What its names would stand for cannot be told.
+                self.records.clear();
+                self.bound.truncate(2);
+                continue;
+            }
             let selections = row.of.iter().chain(&row.when).chain(&row.unless);
             selections.for_each(|s| self.selection(s));
             let formulas = row.needs.iter().chain(&row.least).chain(&row.sort);
@@ -223,7 +229,8 @@ impl Check<'_> {
         }
     }
 
-    fn each(&mut self, each: &Each) {
+    /// Whether it says what there is a row for.
+    fn each(&mut self, each: &Each) -> bool {
         match &each.of {
             EachOf::Records(records) => {
                 for (name, word) in records.iter().flatten() {
@@ -236,7 +243,7 @@ impl Check<'_> {
                 let Some(generator) = GENERATORS.iter().find(|g| g.name == name) else {
                     let help = suggest::instead(name, "things", GENERATORS.iter().map(|g| g.name));
                     self.refuse(&each.at, format!("an experiment has no `{name}`s"), help);
-                    return;
+                    return false;
                 };
                 if (name == "printed") == self.study.published.rows(table).is_empty() {
                     let help = "write for example `each = \"printed latency\"`; only `printed` takes a table";
@@ -250,6 +257,7 @@ impl Check<'_> {
                     .extend(generator.gives.iter().map(|name| (*name).to_owned()));
             }
         }
+        true
     }
 
     fn selection(&mut self, selection: &Selection) {

@@ -394,6 +394,22 @@ fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
             "as the published",
         ),
         (
+            RWTH,
+            "each = \"ranking\"",
+            "each = \"rankings\"",
+            "\"rankings\"",
+            "has no `rankings`s",
+            "did you mean `ranking`?",
+        ),
+        (
+            L4RE,
+            "labels = 4",
+            "labels = 6",
+            "6",
+            "of 5 columns cannot have 6 labels",
+            "fewer `labels`",
+        ),
+        (
             L4RE,
             "    [\"{headline.p50 / alone.headline.p50:digits}\", \"\"],\n",
             "",
