@@ -3,7 +3,7 @@
 use super::seen::Seen;
 use super::span::Span;
 use dyno_model::Nanos;
-use dyno_model::fault::{DetectedBy, Detection, FaultEvent, Noted};
+use dyno_model::fault::{DetectedBy, Detection, FaultEvent, FaultKind, Noted};
 use std::collections::BTreeMap;
 
 /// The first event of each way in which each participant told that was not struck, in the order of participants.
@@ -34,8 +34,17 @@ pub(super) fn detections(seen: &Seen<'_>, span: &Span) -> Vec<Detection> {
             told.entry((event.participant, by)).or_insert(event.at);
         }
     }
+    // Of a newcomer nobody is told before it leaves.
+    let only_joins = seen.made.iter().all(|made| {
+        let fault = seen.experiment.faults.get(usize::from(made.fault));
+        fault.is_some_and(|fault| fault.what == FaultKind::Join)
+    });
+    let begin = match only_joins {
+        true => span.end[0],
+        false => span.begin[0],
+    };
     let after_begin = |((participant, by), at): ((u16, DetectedBy), Nanos)| {
-        let after = Nanos(at.0.checked_sub(span.begin[0].0)?);
+        let after = Nanos(at.0.checked_sub(begin.0)?);
         Some(Detection {
             participant,
             by,

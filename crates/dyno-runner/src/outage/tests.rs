@@ -611,7 +611,7 @@ proptest! {
         }
         let tail = newer.last().map_or(0, |last| last.1 + 1);
         let is_cut = 120 - tail >= 10;
-        let tells = |a: &&(Nanos, u64, Nanos)| a.0 >= end[1] && a.2 >= begin[1];
+        let tells = |a: &&(Nanos, u64, Nanos)| a.0 >= end[1] && a.2 >= end[0];
         let first = newer.iter().find(tells).filter(|_| !is_cut);
 
         prop_assert_eq!(outage.recovery.is_none(), first.is_none());
