@@ -253,7 +253,9 @@ fn repetition(
     };
     if trial.cost.processes.is_empty() {
         // The format has no word for what is not known, and zero would be the best of all.
-        return Err("it has no costs; its warnings say why".to_owned());
+        return Err(
+            "it has no costs: its warnings say why, or it was measured in slices".to_owned(),
+        );
     }
     let mut counters = BTreeMap::new();
     let mut add = |name: &'static str, value: Option<f64>| {

@@ -62,6 +62,12 @@ impl Slices {
         Nanos(2 * self.length.0)
     }
 
+    /// The share of the window in which what a side sends counts: its slices without guards and gaps.
+    pub const fn counting_share(&self) -> f64 {
+        let counts = self.length.0 - self.guard.0 - self.gap.0;
+        counts as f64 / self.pair().0 as f64
+    }
+
     /// The shortest time of whole pairs in which each side has slices for as long as `time`.
     pub fn both(&self, time: Nanos) -> Nanos {
         let pairs = time.0.div_ceil(self.length.0.max(1)).max(1);

@@ -126,6 +126,18 @@ fn objection(
             slices.length
         ));
     }
+    if let Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. } = new.workload
+        && timeout.0 < 4 * slices.length.0
+    {
+        return Some(format!(
+            "its timeout of {timeout} ends while a reply waits for the next slice of its side, and the message would count as lost"
+        ));
+    }
+    if new.cpus != base.cpus {
+        return Some(
+            "its sides run on different CPUs, so that the host does not disturb both alike".into(),
+        );
+    }
     if let Some(poll) = new.echo_poll
         && poll > slices.gap
     {

@@ -106,7 +106,9 @@ pub(super) fn throughput(
         (Extent::Duration(d), Some(_)) => d.as_secs_f64(),
         _ => 0.0,
     };
-    let sending = last.saturating_sub(first).as_secs_f64().max(common);
+    // A side that takes turns counts messages in its part of the window alone.
+    let own = experiment.slices.map_or(1.0, |s| s.counting_share());
+    let sending = last.saturating_sub(first).as_secs_f64().max(common) * own;
     // Due messages are due within the window, however late they were sent.
     let due = match (
         experiment.window,
@@ -120,7 +122,7 @@ pub(super) fn throughput(
         .max()
         .unwrap_or(first);
     let receiving = arrived.max(last).saturating_sub(first).as_secs_f64();
-    let receiving = receiving.max(common);
+    let receiving = receiving.max(common) * own;
     let per = |n: u64, seconds: f64| {
         if seconds > 0.0 {
             n as f64 / seconds

@@ -208,5 +208,14 @@ fn what_cannot_take_turns_is_refused_with_the_way_of_whole_trials() {
         ])
         .with_code(3)
         .says("leave --slices out");
+    place.suite(
+        "hasty",
+        "title = \"hasty\"\n[[experiment]]\nname = \"trips\"\nworkload = \"ping-pong\"\nwindow = \"500 ms\"\n\
+         timeout = \"30 ms\"\nstacks = [\"tcp\"]\n",
+    );
+    place
+        .run(&["run", "hasty", "--dry-run", "--against", "same", "--slices"])
+        .with_code(3)
+        .says("its timeout of 30.0 ms ends while a reply waits");
     assert_eq!(Slices::USUAL, Nanos::from_millis(10));
 }
