@@ -8,10 +8,14 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 const CPUS: &str = "4";
 /// Its files are in it, unpacked and packed, for a while.
 const MEMORY: &str = "1G";
+/// The study prints a line after each of its three runs at the latest.
+const SILENCE: Duration = Duration::from_secs(30 * 60);
 const INIT: &str = include_str!("guest.sh");
 
 pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
@@ -66,9 +70,28 @@ pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
             format!("cannot start qemu-system-x86_64: {e}; run `apt-get install qemu-system-x86`")
         })?;
     let mut is_done = false;
+    let (lines, printed) = mpsc::channel();
     let said = guest.stdout.take().into_iter();
-    for line in said.flat_map(|said| BufReader::new(said).split(b'\n')) {
-        let line = line.map_err(|e| format!("cannot read what the guest prints: {e}"))?;
+    std::thread::spawn(move || {
+        for line in said.flat_map(|said| BufReader::new(said).split(b'\n')) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    loop {
+        let line = match printed.recv_timeout(SILENCE) {
+            Ok(line) => line.map_err(|e| format!("cannot read what the guest prints: {e}"))?,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                let ended = guest.kill().and_then(|()| guest.wait());
+                ended.map_err(|e| format!("cannot end QEMU: {e}"))?;
+                let minutes = SILENCE.as_secs() / 60;
+                return Err(format!(
+                    "the guest printed nothing for {minutes} min and was ended; try fewer bursts"
+                ));
+            }
+        };
         // A firmware's or a kernel's console may print anything.
         let line = String::from_utf8_lossy(&line);
         println!("{}", line.trim_end());
