@@ -118,6 +118,11 @@ fn objection(
     {
         return Some("flows, faults, starts and counts of system calls take whole trials".into());
     }
+    of_times(new, slices).or_else(|| of_sides([base, new], stacks, testbed))
+}
+
+/// What speaks against it in the times of an experiment.
+fn of_times(new: &Experiment, slices: Slices) -> Option<String> {
     if let Workload::PingPong { gap, .. } | Workload::Call { gap, .. } = new.workload
         && gap.0 >= slices.length.0 / 2
     {
@@ -133,11 +138,6 @@ fn objection(
             "its timeout of {timeout} ends while a reply waits for the next slice of its side, and the message would count as lost"
         ));
     }
-    if new.cpus != base.cpus {
-        return Some(
-            "its sides run on different CPUs, so that the host does not disturb both alike".into(),
-        );
-    }
     if let Some(poll) = new.echo_poll
         && poll > slices.gap
     {
@@ -145,7 +145,42 @@ fn objection(
             "its echo sleeps for {poll} after each answer, and replies would come in slices of the other side"
         ));
     }
-    let sides = [base, new].map(|e| (e, stacks.get(&e.stack)));
+    if let Extent::Messages(_) = new.warmup {
+        return Some(
+            "the warm-up is a number of messages, and slices take a time: --set warmup='50 ms'"
+                .into(),
+        );
+    }
+    let pairs = |time: Nanos| time.0.div_ceil(slices.length.0);
+    match new.window {
+        Extent::Messages(_) => Some(
+            "the window is a number of messages, and slices take a time: --set window='1 s'".into(),
+        ),
+        Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
+            Some(format!(
+                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} serve: choose another \
+             --set window='…' or --slices=…",
+                pairs(time),
+                slices.length,
+            ))
+        }
+        Extent::Duration(_) => None,
+    }
+}
+
+/// What speaks against it in where the sides are and in their daemons.
+fn of_sides(
+    sides: [&Experiment; 2],
+    stacks: &BTreeMap<String, Stack>,
+    testbed: &Testbed,
+) -> Option<String> {
+    let [base, new] = sides;
+    if new.cpus != base.cpus {
+        return Some(
+            "its sides run on different CPUs, so that the host does not disturb both alike".into(),
+        );
+    }
+    let sides = sides.map(|e| (e, stacks.get(&e.stack)));
     for (e, stack) in sides {
         let graph = e.graph(stack, testbed);
         let is_here = |host: usize| {
@@ -175,25 +210,5 @@ fn objection(
             "both need {daemon}, of which a machine can have only one"
         ));
     }
-    if let Extent::Messages(_) = new.warmup {
-        return Some(
-            "the warm-up is a number of messages, and slices take a time: --set warmup='50 ms'"
-                .into(),
-        );
-    }
-    let pairs = |time: Nanos| time.0.div_ceil(slices.length.0);
-    match new.window {
-        Extent::Messages(_) => Some(
-            "the window is a number of messages, and slices take a time: --set window='1 s'".into(),
-        ),
-        Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
-            Some(format!(
-                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} serve: choose another \
-             --set window='…' or --slices=…",
-                pairs(time),
-                slices.length,
-            ))
-        }
-        Extent::Duration(_) => None,
-    }
+    None
 }
