@@ -7,7 +7,7 @@ use crate::{Outcome, files, kernel, packages, steps};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -69,6 +69,20 @@ pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
         .map_err(|e| {
             format!("cannot start qemu-system-x86_64: {e}; run `apt-get install qemu-system-x86`")
         })?;
+    let is_done = printed(&mut guest)?;
+    let status = guest
+        .wait()
+        .map_err(|e| format!("cannot wait for QEMU: {e}"))?;
+    match is_done && status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "the study did not end well in the guest; QEMU ended with {status}"
+        )),
+    }
+}
+
+/// Prints what the guest prints until it ends; whether the study ended well.
+fn printed(guest: &mut Child) -> Result<bool, String> {
     let mut is_done = false;
     let (lines, printed) = mpsc::channel();
     let said = guest.stdout.take().into_iter();
@@ -82,7 +96,7 @@ pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
     loop {
         let line = match printed.recv_timeout(SILENCE) {
             Ok(line) => line.map_err(|e| format!("cannot read what the guest prints: {e}"))?,
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => return Ok(is_done),
             Err(RecvTimeoutError::Timeout) => {
                 let ended = guest.kill().and_then(|()| guest.wait());
                 ended.map_err(|e| format!("cannot end QEMU: {e}"))?;
@@ -96,15 +110,6 @@ pub(crate) fn study(bursts: u32, accelerator: Option<&str>) -> Outcome {
         let line = String::from_utf8_lossy(&line);
         println!("{}", line.trim_end());
         is_done |= line.trim_end() == "the study ended with 0";
-    }
-    let status = guest
-        .wait()
-        .map_err(|e| format!("cannot wait for QEMU: {e}"))?;
-    match is_done && status.success() {
-        true => Ok(()),
-        false => Err(format!(
-            "the study did not end well in the guest; QEMU ended with {status}"
-        )),
     }
 }
 
