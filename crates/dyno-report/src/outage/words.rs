@@ -22,7 +22,10 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     };
     let others: Vec<String> = [
         (outage.deaf(), "left a receiver without a newer message"),
-        (outage.untold, "had no receiver left"),
+        (
+            outage.untold,
+            "had no receiver left, or the window ended too soon after the fault",
+        ),
         (outage.unended, "did not reach the end of the fault"),
         (e.trials.failed, "failed"),
     ]
@@ -37,9 +40,6 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     ))
 }
 
-/// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before later than soon after the first
-/// message.
-pub fn relapse(e: &ExperimentSummary) -> Option<String> {
 fn after_outage(e: &ExperimentSummary, outage: &OutageSummary, named: &str, all: u64) -> String {
     let after = events(outage);
     if outage.recovered == 0 {
@@ -84,6 +84,9 @@ fn beside_newcomer(e: &ExperimentSummary, outage: &OutageSummary, named: &str, a
     said
 }
 
+/// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before later than soon after the first
+/// message.
+pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     let outage = e.outage.as_ref()?;
     let (mut late, mut never, mut unknown) = (Vec::new(), 0, 0);
     for relapse in &outage.relapses {
