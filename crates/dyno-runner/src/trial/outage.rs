@@ -289,9 +289,16 @@ impl<'a> Trial<'a, '_> {
 
     /// Drains, collects and waits for the ends of those who live.
     fn end_in_order(&mut self, scene: &mut Scene<'_, 'a>) -> Result<Vec<AgentResult>, Failed> {
-        let sent = scene.seats.iter().filter_map(|seat| seat.done.clone());
+        let sent = |seat: &Seat<'_>| {
+            let mut all = seat.done.clone().unwrap_or_default();
+            // What earlier processes have sent nobody tells: receivers wait for more as long as the drain lasts.
+            if seat.assignment.generation > 0 {
+                all.iter_mut().for_each(|sent| sent.sent = u64::MAX);
+            }
+            all
+        };
         let drain = Command::Drain {
-            sent: sent.flatten().collect(),
+            sent: scene.seats.iter().flat_map(sent).collect(),
         };
         let within = self.deadline() + Duration::from(self.context.experiment.drain);
         let last = self.gather(scene, ("drain", &drain), within, |report| match report {
@@ -430,13 +437,13 @@ impl<'a> Trial<'a, '_> {
 fn seats<'h>(groups: Vec<(&'h Place<'h>, Assignment)>) -> Vec<Seat<'h>> {
     let seat = |(agent, (place, assignment)): (usize, (&'h Place<'h>, Assignment))| Seat {
         place,
+        step: match assignment.generation {
+            0 => Step::Playing,
+            _ => Step::Ready,
+        },
         assignment,
         agent,
         done: None,
     };
     groups.into_iter().enumerate().map(seat).collect()
 }
-        step: match assignment.generation {
-            0 => Step::Playing,
-            _ => Step::Ready,
-        },
