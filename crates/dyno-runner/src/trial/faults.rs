@@ -553,7 +553,10 @@ impl<'a> Trial<'a, '_> {
         let late = Instant::now() >= by;
         match scene.acts[number].victim {
             Victim::Seat(seat) => match scene.seats[seat].step {
-                Step::Ready if now >= scene.acts[number].end => {
+                Step::Ready
+                    if now >= scene.acts[number].end
+                        && scene.may_open(scene.acts[number].number) =>
+                {
                     let end = self.let_open(scene, seat);
                     note_end(&mut scene.acts[number], end);
                     scene.acts[number].state = State::Over;

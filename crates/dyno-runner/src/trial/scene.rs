@@ -173,6 +173,16 @@ impl<'a> Scene<'_, 'a> {
         self.acts.iter().find(is_its).map(|act| act.fault)
     }
 
+    /// Whether nobody whom the fault has struck is still on the way back: all of a storm open together.
+    pub(super) fn may_open(&self, fault: u16) -> bool {
+        let mut acts = self.acts.iter().filter(|act| act.number == fault);
+        acts.all(|act| match (&act.state, act.victim) {
+            (State::Returning(_), Victim::Seat(seat)) => self.seats[seat].step == Step::Ready,
+            (State::Ending(_), _) => false,
+            _ => true,
+        })
+    }
+
     /// Those of the seats whose senders are not done, but for who cannot be.
     pub(super) fn undone(&self) -> Vec<usize> {
         let is_undone = |seat: &Seat<'_>| {
