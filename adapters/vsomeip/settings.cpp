@@ -53,6 +53,8 @@ const Direct DIRECT[] = {
      "offers that are repeated at that pace; vsomeip: 3"},
     {"sd_cyclic_offer_delay", DYNO_OPTION_INT, "service-discovery", "cyclic_offer_delay",
      "time between the offers after that, in ms; vsomeip: 1000"},
+    {"sd_ttl", DYNO_OPTION_INT, "service-discovery", "ttl",
+     "how long an offer or a subscription holds unless it is repeated, in s; vsomeip: until the next start"},
     {"sd_request_response_delay", DYNO_OPTION_INT, "service-discovery", "request_response_delay",
      "least delay of an answer to a multicast message, in ms; vsomeip: 2000"},
     {"sd_offer_debounce_time", DYNO_OPTION_INT, "service-discovery", "offer_debounce_time",

@@ -27,7 +27,7 @@ pub(crate) struct Iceoryx2Sender {
     service: Arc<Messages>,
     wakeups: Wakeups,
     pressure: Arc<Pressure>,
-    /// The most readers seen; fewer later means that one has gone.
+    /// How many the last message reached, or the last look saw; fewer later means that one has gone.
     readers: usize,
     keeps_history: bool,
     // Last: what the ports remove when they are dropped is found through it.
@@ -94,9 +94,10 @@ impl Iceoryx2Sender {
         }
     }
 
-    /// What a delivery to `reached` readers means.
-    fn outcome(&self, reached: usize) -> Result<Sent> {
-        if reached < self.readers {
+    /// What a delivery to `reached` readers means. That a reader has gone is told once: those that are left have the message, and
+    /// the next one is accepted again.
+    fn outcome(&mut self, reached: usize) -> Result<Sent> {
+        if reached < std::mem::replace(&mut self.readers, reached) {
             Err(self.gone())
         } else if reached == 0 && !self.keeps_history {
             Ok(Sent::Refused)
@@ -118,7 +119,7 @@ impl Sender for Iceoryx2Sender {
             readers += 1;
             CallbackProgression::Continue
         });
-        self.readers = self.readers.max(readers);
+        self.readers = readers;
         Ok(readers)
     }
 

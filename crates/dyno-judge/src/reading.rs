@@ -43,7 +43,11 @@ pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Ve
     all.push(Measure::Loss);
     match e.faults.is_empty() {
         true => all.extend(is_rate.then_some(Measure::Throughput)),
-        false => all.extend([Measure::Start(Metric::Silence, None), Measure::Deaf]),
+        false => {
+            let silence = Measure::Start(Metric::Silence, None);
+            all.extend((metric != Metric::Silence).then_some(silence));
+            all.push(Measure::Deaf);
+        }
     }
     all.extend([Measure::CpuPerMessage, Measure::Memory]);
     all

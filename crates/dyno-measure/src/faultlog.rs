@@ -81,21 +81,28 @@ pub struct FaultEvents {
 
 impl FaultLog {
     /// Makes the file `path` anew with room for `capacity` events of 40 bytes each; all of it is written here, so that a
-    /// full disk is found now. Its events are of `participant`, played by the process number `generation`.
+    /// full disk is found now, and gets its name last, so that no file of that name is half a log. Its events are of `participant`,
+    /// played by the process number `generation`.
     ///
     /// # Errors
     ///
-    /// The file cannot be made, written or mapped.
+    /// The file cannot be made, written, mapped or named.
     pub fn create(
         path: &Path,
         participant: u16,
         generation: u16,
         capacity: usize,
     ) -> Result<Self, FaultLogError> {
+        let unnamed = path.with_extension("part");
+        let failed = |source| FaultLogError::System {
+            what: "make",
+            path: path.to_owned(),
+            source,
+        };
         let make = || -> io::Result<NonNull<AtomicU64>> {
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create(true).truncate(true);
-            let mut file = options.open(path)?;
+            let mut file = options.open(&unnamed)?;
             let length = length(capacity)?;
             io::copy(&mut io::repeat(0).take(length as u64), &mut file)?;
             // SAFETY: a new mapping at an address of the kernel's choice touches no memory that exists. The file is
@@ -113,11 +120,7 @@ impl FaultLog {
             NonNull::new(place.cast()).ok_or_else(|| io::Error::other("mapped at address zero"))
         };
         let log = FaultLog {
-            words: make().map_err(|source| FaultLogError::System {
-                what: "make",
-                path: path.to_owned(),
-                source,
-            })?,
+            words: make().map_err(failed)?,
             capacity,
         };
         let words = log.words();
@@ -125,6 +128,7 @@ impl FaultLog {
         words[1].store(who, Ordering::Relaxed);
         words[2].store(capacity as u64, Ordering::Relaxed);
         words[0].store(MAGIC, Ordering::Release);
+        std::fs::rename(&unnamed, path).map_err(failed)?;
         Ok(log)
     }
 

@@ -24,7 +24,8 @@ choice! {
         Restart = "restart",
         /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
         Rejoin = "rejoin",
-        /// A receiver that nobody waits for is not there before; its process joins the others and leaves in order after the fault's time.
+        /// A receiver that nobody waits for is not there before; its process, started with the others, joins them and leaves in order
+        /// after the fault's time.
         Join = "join",
         /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
         Storm = "storm",
@@ -73,7 +74,7 @@ impl FaultKind {
             FaultKind::Leave => info("left", On::Process, false),
             FaultKind::Restart => info("was killed and restarted after", On::Process, true),
             FaultKind::Rejoin => info("left and rejoined after", On::Process, true),
-            FaultKind::Join => info("joined, and left after", On::Process, true),
+            FaultKind::Join => info("joined and left after", On::Process, true),
             FaultKind::Storm => info(
                 "was killed and restarted with all others of its side after",
                 On::Process,

@@ -135,15 +135,30 @@ impl fmt::Display for Shard {
 }
 
 impl Plan {
-    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest of the times
-    /// that the stack states, so that a fault meets each phase of the library's timers alike, but never longer than the window.
+    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest time that any
+    /// stack of the experiment states, but never longer than the window, so that no stack gains by what its file leaves out.
+    /// Where the stack's own longest time is shorter, the wait is a whole multiple of it: a fault then meets each of its phases alike.
     pub fn longest_phase(&self, experiment: &Experiment) -> Nanos {
-        let stack = self.stacks.get(&experiment.stack);
-        let times = stack.into_iter().flat_map(|s| &s.timeouts).map(|t| t.time);
-        match (experiment.faults.is_empty(), experiment.window) {
-            (false, Extent::Duration(window)) => times.max().unwrap_or_default().min(window),
-            _ => Nanos::ZERO,
-        }
+        let Extent::Duration(window) = experiment.window else {
+            return Nanos::ZERO;
+        };
+        let longest = |e: &Experiment| {
+            let times = self.stacks.get(&e.stack)?.timeouts.iter();
+            times.map(|t| t.time).max()
+        };
+        let is_alike = |e: &&Experiment| e.name == experiment.name && !e.faults.is_empty();
+        let all = self.experiments.iter().filter(is_alike);
+        let most = all.filter_map(longest).max().unwrap_or_default();
+        let most = match experiment.faults.is_empty() {
+            true => Nanos::ZERO,
+            false => most.min(window),
+        };
+        let own = longest(experiment).unwrap_or_default();
+        let rest = match own <= most {
+            true => most.0.checked_rem(own.0).unwrap_or(0),
+            false => 0,
+        };
+        Nanos(most.0 - rest)
     }
 
     /// The experiment of that number.

@@ -3,7 +3,7 @@
 use crate::curves;
 use crate::number::Number;
 use dyno_model::record::{Cost, Outcome, ProcessCost, Run};
-use dyno_model::{HostNoise, Metric, Outage, TrialRecord};
+use dyno_model::{HostNoise, Metric, Nanos, Outage, TrialRecord};
 use dyno_report::{ExperimentSummary, counted_trials};
 use dyno_stats::{Bootstrap, TrialSamples, extent, needed};
 use serde::Serialize;
@@ -302,8 +302,12 @@ fn host(noise: &HostNoise) -> Option<HostShares> {
 const PIECES: usize = 200;
 
 fn fault_ms(t: &TrialRecord) -> Option<Number> {
-    let begin = t.faults.first()?.begin[0];
-    let end = t.faults.last()?.end.map(|end| end[1]);
+    let begin = t.faults.iter().map(|made| made.begin[0]).min()?;
+    let ends = t.faults.iter().map(|made| made.end.map(|end| end[1]));
+    // The one that begins last may end before another.
+    let end = ends
+        .collect::<Option<Vec<Nanos>>>()
+        .and_then(|all| all.into_iter().max());
     let lasts = end.map_or(f64::INFINITY, |end| end.saturating_sub(begin).0 as f64);
     Some(Number::tenths(lasts / 1e6))
 }

@@ -51,6 +51,7 @@ pub(crate) fn summarise(
         untold: (trials.len() - told.len()) as u64,
         unended: trials.iter().filter(is_unended).count() as u64,
         recovered: count(|t| !is_deaf(t)),
+        undisturbed: count(|t| t.outages.iter().all(|o| o.recovery == Some(Nanos::ZERO))),
         deaf_ends: deaf_ends.collect(),
         half_deaf: count(|t| is_deaf(t) && t.outages.iter().any(|o| o.recovery.is_some())),
         relapses: told

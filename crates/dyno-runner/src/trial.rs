@@ -60,6 +60,7 @@ pub(crate) fn run(context: Context<'_, '_>) -> Vec<TrialRecord> {
         context,
         graph,
         agents: Vec::new(),
+        together: usize::MAX,
         daemons: Vec::new(),
         clocks: TrialClocks::default(),
         meters: None,
@@ -285,8 +286,8 @@ impl<'a> Trial<'a, '_> {
         Ok(())
     }
 
-    /// From the first word of the agents until all ends are linked. Returns what was read before go, where the start is what
-    /// is measured.
+    /// From the first word of the agents until all ends are linked; newcomers are ready then and wait. Returns what was read before
+    /// go, where the start is what is measured.
     fn set_up(
         &mut self,
         groups: &[(&Place<'_>, Assignment)],
@@ -311,6 +312,8 @@ impl<'a> Trial<'a, '_> {
                 .warnings
                 .extend(applied.warnings.into_iter().map(Cause::Known));
         }
+        let newcomers = groups.iter().filter(|(_, a)| self.is_newcomer(a));
+        self.together = groups.len() - newcomers.count();
         let before = self.before_go();
         self.tell(&Command::Go {
             at: self.context.clock.now().saturating_add(self.notice()),
@@ -323,6 +326,13 @@ impl<'a> Trial<'a, '_> {
             matches!(r, Report::Linked).then_some(())
         })?;
         Ok(before)
+    }
+
+    /// Whether the process joins only while the others run.
+    fn is_newcomer(&self, assignment: &Assignment) -> bool {
+        let (graph, experiment) = (&self.graph, self.context.experiment);
+        let mut participants = assignment.participants();
+        participants.any(|p| graph.is_newcomer(experiment, p.index))
     }
 
     /// Hears the first word of each agent, and asks the hosts of other clocks for theirs.

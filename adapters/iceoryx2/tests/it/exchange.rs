@@ -184,6 +184,37 @@ fn a_reader_that_leaves_is_reported_as_gone() {
 }
 
 #[test]
+fn that_one_of_two_readers_has_gone_is_told_once_and_the_other_one_is_served() {
+    let trial = Trial::new();
+    let mut nodes =
+        [0, 1, 2].map(|participant| adapter().open(&trial.context(participant)).unwrap());
+    let channel = trial.channel(0, 64, 0, &[1, 2]);
+    let mut sender = nodes[0].sender(&channel).unwrap();
+    let mut first = nodes[1].receiver(&channel, Wait::Spin).unwrap();
+    connect(sender.as_mut(), first.as_mut());
+    // The second one joins and leaves: once before anybody asks for peers, once after that.
+    for asks in [false, true] {
+        let mut second = nodes[2].receiver(&channel, Wait::Spin).unwrap();
+        while !(second.matched().unwrap() & (sender.matched().unwrap() == 2)) {
+            thread::yield_now();
+        }
+        drop(second);
+        if asks {
+            assert_eq!(sender.matched().unwrap(), 1);
+        } else {
+            let error = sender.send(64, &mut |bytes| write(9, bytes)).unwrap_err();
+            assert!(matches!(error, Error::PeerGone { .. }), "{error}");
+            assert_eq!(take(first.as_mut()), pattern(9, 64));
+        }
+        for number in 0..3 {
+            let sent = sender.send(64, &mut |bytes| write(number, bytes)).unwrap();
+            assert_eq!(sent, Sent::Accepted);
+            assert_eq!(take(first.as_mut()), pattern(number, 64));
+        }
+    }
+}
+
+#[test]
 fn nothing_remains_after_many_nodes_were_opened_and_dropped() {
     let trial = Trial::new();
     let open_files = || names(Path::new("/proc/self/fd")).len();

@@ -77,6 +77,14 @@ pub enum FailureCause {
         /// What became of the new process.
         error: String,
     },
+    /// A receiver that joins while others run has failed, or has received no message before it had to leave.
+    #[error("the newcomer of the fault `{fault}` failed: {error}")]
+    NotJoined {
+        /// As the experiment says it.
+        fault: String,
+        /// Which process, and what its library or the system said.
+        error: String,
+    },
     /// A link did not come up that a fault had taken down.
     #[error("the link of host {host} did not come up again after a fault: {error}")]
     LinkStaysDown {

@@ -2,7 +2,7 @@
 
 use super::number::ExperimentId;
 use crate::factor::{Access, Pacing, Placement, Start, Topology, Wait};
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::flow::Flow;
 use crate::metric::Metric;
 use crate::sizes::Sizes;
@@ -227,12 +227,20 @@ impl Experiment {
         }
     }
 
-    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload.
+    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload. Beside
+    /// newcomers there is nothing to recover from: there it is the silence of the others.
     pub fn headline(&self) -> &'static [Metric] {
         match self.faults.is_empty() {
+            _ if self.only_joins() => &[Metric::Silence],
             false => &[Metric::Recovery],
             true => self.workload.kind().info().headline,
         }
+    }
+
+    /// Whether its faults strike nobody, but bring in newcomers.
+    pub fn only_joins(&self) -> bool {
+        let mut faults = self.faults.iter();
+        !self.faults.is_empty() && faults.all(|fault| fault.what == FaultKind::Join)
     }
 
     /// Whether a trial of it has one sample of the headline: of a start, or of an outage.

@@ -491,6 +491,42 @@ fn stacks_state_their_timeouts_and_who_set_them() {
 }
 
 #[test]
+fn all_stacks_of_an_experiment_wait_alike_for_whole_periods_of_their_own() {
+    let wait = |stacks: &[&str], window: &str| {
+        let mut catalog = Catalog::builtin();
+        for stack in ["7 s", "3 s"] {
+            let text = format!(
+                "description = \"a lease\"\nadapter = \"udp\"\nwaits = [\"block\"]\n\
+                 [timeouts.library]\nlease = {{ time = \"{stack}\", text = \"gone\" }}\n"
+            );
+            let name = format!("lease-{}", &stack[..1]);
+            catalog.add_stack(&name, &format!("{name}.toml"), &text);
+        }
+        let text = stream("tcp", &fault("kill", "receiver", "")).replace("\"10 s\"", window);
+        let text = text.replace("\"tcp\"", &format!("{stacks:?}"));
+        catalog.add_suite("mine", "mine.toml", &text);
+        let plan = plan(
+            &catalog,
+            &crate::common::request("mine"),
+            &adapters(),
+            &facts(),
+        );
+        let plan = plan.unwrap_or_else(|e| panic!("{}", shown(&e)));
+        let of = |stack: &&str| {
+            let e = plan.experiments.iter().find(|e| e.stack == **stack);
+            plan.longest_phase(e.unwrap()).0 / 1_000_000
+        };
+        stacks.iter().map(of).collect::<Vec<_>>()
+    };
+    let all = ["udp", "tcp", "lease-3", "lease-7"];
+    assert_eq!(wait(&all, "\"10 s\""), [7_000, 7_000, 6_000, 7_000]);
+    // A window that is shorter covers a part of the longest one.
+    assert_eq!(wait(&all, "\"5 s\""), [5_000, 5_000, 3_000, 5_000]);
+    assert_eq!(wait(&["udp", "tcp"], "\"10 s\""), [200, 200]);
+    assert_eq!(wait(&["udp"], "\"10 s\""), [0]);
+}
+
+#[test]
 fn a_refused_cell_names_its_fault() {
     let plan = planned_on(
         "local",

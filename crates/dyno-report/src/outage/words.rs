@@ -1,34 +1,31 @@
 //! The sentences on outages, made of values alone.
 
-use crate::number::{TimeUnit, duration, latency_ns, sig3};
-use crate::summary::{ExperimentSummary, MetricSummary, OutageSummary, Relapse};
+use crate::number::{TimeUnit, duration, latency_ns, sig3, whole};
+use crate::summary::{ExperimentSummary, OutageSummary, Relapse};
 use crate::view::outages::{COUNTED, TIMES};
 use dyno_model::fault::{FaultKind, Target};
 use dyno_model::{Fault, Metric, WorkloadKind};
 use dyno_stats::Quantile;
 
 /// `after the receiver was without a link for 1 s, cyclonedds delivers again within 900 ms [600, 1400] in 20 of 20 trials
-/// (median; the longest took 1.30 s)`. `named`: what the stack is called here. `None` where no trial counts or failed, and for a control.
+/// (median; the longest took 1.30 s)`. Of a newcomer that joins and leaves it says what the others felt meanwhile.
+/// `named`: what the stack is called here. `None` where no trial counts or failed, and for a control.
 pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Option<String> {
     let all = e.trials.counted + e.trials.failed;
     let is_control = |f: &Fault| f.what == FaultKind::Nothing;
     if all == 0 || outage.faults.iter().all(is_control) {
         return None;
     }
-    let (within, beside) = match e.metrics.get(&Metric::Recovery) {
-        Some(recovery) => median(recovery, all),
-        None => (String::new(), String::new()),
-    };
-    let delivers = match outage.recovered {
-        0 => format!(
-            "does not deliver again{} in any of {all} trials",
-            until_end(e)
-        ),
-        recovered => format!("delivers again{within} in {recovered} of {all} trials{beside}"),
+    let said = match e.experiment.only_joins() {
+        true => beside_newcomer(e, outage, named, all),
+        false => after_outage(e, outage, named, all),
     };
     let others: Vec<String> = [
         (outage.deaf(), "left a receiver without a newer message"),
-        (outage.untold, "had no receiver left"),
+        (
+            outage.untold,
+            "had no receiver left, or the window ended too soon after the fault",
+        ),
         (outage.unended, "did not reach the end of the fault"),
         (e.trials.failed, "failed"),
     ]
@@ -37,11 +34,54 @@ pub fn verdict(e: &ExperimentSummary, outage: &OutageSummary, named: &str) -> Op
     .map(|(n, what)| format!("; {n} {what}"))
     .collect();
     Some(format!(
-        "after {}, {named} {delivers}{}{}",
-        events(outage),
+        "{said}{}{}",
         relapse(e).map_or_else(String::new, |text| format!("; {text}")),
         others.concat()
     ))
+}
+
+fn after_outage(e: &ExperimentSummary, outage: &OutageSummary, named: &str, all: u64) -> String {
+    let after = events(outage);
+    if outage.recovered == 0 {
+        let until = until_end(e);
+        return format!(
+            "after {after}, {named} does not deliver again{until} in any of {all} trials"
+        );
+    }
+    let (within, beside) = median(e, Metric::Recovery, all);
+    let within = within.map_or_else(String::new, |text| format!(" within {text}"));
+    let recovered = outage.recovered;
+    format!("after {after}, {named} delivers again{within} in {recovered} of {all} trials{beside}")
+}
+
+/// Nobody was struck: what the others felt while somebody joined and left. `while receiver 2 joined and left after 500 ms, udp
+/// delivered every message to the others once and in time in 18 of 20 trials; their longest silence was 5.02 ms [5.01, 5.10] (median;
+/// the longest took 12.0 ms); up to 3 messages were lost in a trial`.
+fn beside_newcomer(e: &ExperimentSummary, outage: &OutageSummary, named: &str, all: u64) -> String {
+    let mut said = format!(
+        "while {}, {named} delivered every message to the others once and in time in {} of {all} trials",
+        events(outage),
+        outage.undisturbed,
+    );
+    let (silence, beside) = median(e, Metric::Silence, all);
+    match silence {
+        Some(text) => said.push_str(&format!("; their longest silence was {text}{beside}")),
+        None if beside.is_empty() => {}
+        None => said.push_str(&format!(
+            "; their longest silence has no median here{beside}"
+        )),
+    }
+    let most = outage.lost.map_or(0.0, |lost| lost.max);
+    let messages = if most > 1.0 {
+        "messages were"
+    } else {
+        "message was"
+    };
+    if most > 0.0 {
+        let most = whole(most);
+        said.push_str(&format!("; up to {most} {messages} lost in a trial"));
+    }
+    said
 }
 
 /// `is steady only after up to 9.50 s in 6 of 20 trials`, where rate and latency are as before later than soon after the first
@@ -70,41 +110,38 @@ pub fn relapse(e: &ExperimentSummary) -> Option<String> {
     (!all.is_empty()).then(|| format!("{} of {} trials", all.join(" and "), outage.trials))
 }
 
-/// The median with its interval, and what stands in brackets: the longest, or why there is no median.
-fn median(recovery: &MetricSummary, all: u64) -> (String, String) {
-    let of = match recovery.n + recovery.infinite {
+/// The median of a time with its interval, and what stands in brackets: the longest, or why there is no median.
+fn median(e: &ExperimentSummary, metric: Metric, all: u64) -> (Option<String>, String) {
+    let Some(time) = e.metrics.get(&metric) else {
+        return (None, String::new());
+    };
+    let of = match time.n + time.infinite {
         n if n == all => String::new(),
         n => format!(" of {n} trials"),
     };
-    let longest = recovery.max.map(|ns| duration(ns as f64));
+    let longest = time.max.map(|ns| duration(ns as f64));
     let longest = longest.map_or_else(String::new, |text| format!("; the longest took {text}"));
-    match &recovery.quantiles[0] {
+    match &time.quantiles[0] {
         Quantile::Estimated(p50) => {
             let value = latency_ns(&p50.value);
             if value.is_infinite() {
-                return (
-                    String::new(),
-                    format!(" (the median trial never recovers{longest})"),
-                );
+                return (None, format!(" (the median trial never recovers{longest})"));
             }
             let unit = TimeUnit::of(value);
             let [lo, hi] = [p50.lo, p50.hi].map(|end| sig3(latency_ns(&end) / unit.ns()));
-            let within = format!(" within {} [{lo}, {hi}]", duration(value));
-            (within, format!(" (median{of}{longest})"))
+            let text = format!("{} [{lo}, {hi}]", duration(value));
+            (Some(text), format!(" (median{of}{longest})"))
         }
-        Quantile::Refused { need, .. } => (
-            String::new(),
-            format!(" (a median needs {need} trials{longest})"),
-        ),
+        Quantile::Refused { need, .. } => {
+            (None, format!(" (a median needs {need} trials{longest})"))
+        }
         Quantile::Wide { interval, .. } => {
             let [lo, hi] = [interval.lo, interval.hi].map(|end| match latency_ns(&end) {
                 ns if ns.is_finite() => duration(ns),
                 _ => "∞".into(),
             });
-            (
-                String::new(),
-                format!(" (the median lies between {lo} and {hi}{longest})"),
-            )
+            let text = format!(" (the median lies between {lo} and {hi}{longest})");
+            (None, text)
         }
     }
 }

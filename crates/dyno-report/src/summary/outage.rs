@@ -21,6 +21,8 @@ pub struct OutageSummary {
     pub unended: u64,
     /// Trials in which every receiver got a newer message.
     pub recovered: u64,
+    /// Trials of these in which every message came once and in time to every receiver.
+    pub undisturbed: u64,
     /// Receivers that never got a newer message, trial by trial.
     pub deaf_ends: Vec<DeafEnd>,
     /// Trials in which some receivers never got a newer message and others did.

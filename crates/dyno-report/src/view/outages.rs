@@ -95,7 +95,7 @@ impl View<'_> {
 
     fn outage_time(&self, columns: &mut Vec<Column>, time: &Time, base: TimeUnit) {
         let metric = time.metric;
-        let is_headline = metric == Metric::Recovery;
+        let is_headline = |e: &ExperimentSummary| e.headline() == metric;
         let values = self.rows.iter().map(|e| quantile_ns(e, metric, 0));
         let unit = column_unit(base, values);
         let (title, rank) = time.median;
@@ -104,10 +104,10 @@ impl View<'_> {
             unit.as_str(),
             rank,
             |e| match e.metrics.get(&metric) {
-                Some(_) if e.unresolved().is_some() && is_headline => unresolved(e, 0),
+                Some(_) if e.unresolved().is_some() && is_headline(e) => unresolved(e, 0),
                 Some(_) if e.is_resolvable(metric) == Some(false) => Measured::default(),
                 Some(m) => Measured::quantile_or(&m.quantiles[0], unit.ns(), time.never),
-                None if is_headline => absence(e),
+                None if is_headline(e) => absence(e),
                 None => Measured::default(),
             },
         ));

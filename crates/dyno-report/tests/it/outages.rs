@@ -1,6 +1,7 @@
 //! Experiments with faults: figures, tables, findings and exports.
 
 use dyno_kit::runs::{Builder, outages};
+use dyno_model::fault::{FaultKind, Target};
 use dyno_model::{Metric, Nanos};
 use dyno_report::{Format, Notes, RenderOptions, Summary, SummaryOptions, render, summarise};
 use dyno_stats::Latency;
@@ -103,6 +104,43 @@ fn a_relapse_of_one_trial_is_not_hidden_by_the_recovery_of_another() {
     assert_eq!(
         old.unwrap(),
         "is not steady when the window ends in 1 of 2 trials"
+    );
+}
+
+/// What is said of so many trials in which a second receiver joins and leaves; in the last one the first receiver misses messages.
+fn verdict_beside_newcomer(trials: u32) -> String {
+    let mut b = Builder::new("outage", "a newcomer", "stacks");
+    let id = b.experiment("udp", |e| {
+        outages::unplugged(e);
+        e.topology.receivers = 2;
+        e.faults[0].what = FaultKind::Join;
+        e.faults[0].who = Target::Receiver { number: 1 };
+    });
+    for number in 1..=trials {
+        let mut end = outages::end(1, Some(0.0));
+        (end.silence, end.lost) = (Some(Nanos::from_millis(5)), 0);
+        if number == trials {
+            end.recovery = Some(Nanos::from_micros(2_500));
+            (end.silence, end.lost) = (Some(Nanos::from_millis(20)), 3);
+        }
+        outages::add_outage(&mut b, id, vec![end], None);
+    }
+    let s = summarise(&b.build(), &SummaryOptions::default());
+    let e = &s.experiments[0];
+    dyno_report::outage_verdict(e, e.outage.as_ref().unwrap(), "udp").unwrap()
+}
+
+#[test]
+fn beside_a_newcomer_the_verdict_says_what_the_others_felt() {
+    assert_eq!(
+        verdict_beside_newcomer(20),
+        "while receiver 2 joined and left after 1.00 s, udp delivered every message to the others once and in time in 19 of 20 trials; \
+         their longest silence was 5.00 ms [5.00, 5.00] (median; the longest took 20.0 ms); up to 3 messages were lost in a trial"
+    );
+    assert_eq!(
+        verdict_beside_newcomer(2),
+        "while receiver 2 joined and left after 1.00 s, udp delivered every message to the others once and in time in 1 of 2 trials; \
+         their longest silence has no median here (a median needs 6 trials; the longest took 20.0 ms); up to 3 messages were lost in a trial"
     );
 }
 

@@ -3,7 +3,7 @@
 use super::seen::Seen;
 use super::span::Span;
 use dyno_model::Nanos;
-use dyno_model::fault::{DetectedBy, Detection, FaultEvent, FaultKind, Noted};
+use dyno_model::fault::{DetectedBy, Detection, FaultEvent, Noted};
 use std::collections::BTreeMap;
 
 /// The first event of each way in which each participant told that was not struck, in the order of participants.
@@ -35,13 +35,10 @@ pub(super) fn detections(seen: &Seen<'_>, span: &Span) -> Vec<Detection> {
         }
     }
     // Of a newcomer nobody is told before it leaves.
-    let only_joins = seen.made.iter().all(|made| {
-        let fault = seen.experiment.faults.get(usize::from(made.fault));
-        fault.is_some_and(|fault| fault.what == FaultKind::Join)
-    });
-    let begin = match only_joins {
-        true => span.end[0],
-        false => span.begin[0],
+    let leaves = seen.made.iter().filter_map(|made| made.end);
+    let begin = match leaves.map(|[early, _]| early).min() {
+        Some(first) if seen.experiment.only_joins() => first,
+        _ => span.begin[0],
     };
     let after_begin = |((participant, by), at): ((u16, DetectedBy), Nanos)| {
         let after = Nanos(at.0.checked_sub(begin.0)?);

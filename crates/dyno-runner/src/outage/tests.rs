@@ -417,6 +417,20 @@ fn a_newcomer_counts_in_nothing_and_the_others_tell_what_it_does_to_them() {
 }
 
 #[test]
+fn of_newcomers_a_library_tells_when_the_first_one_leaves() {
+    let mut scene = Scene::new(2, ms(10), ms(5_000), [1_000, 2_000]);
+    let fault = &mut scene.experiment.faults[0];
+    (fault.what, fault.who) = (FaultKind::Join, Target::Receiver { number: 1 });
+    let second = Scene::new(2, ms(10), ms(5_000), [3_000, 3_500]);
+    scene.made.extend(second.made);
+    scene.play(1, |_| Some(USUAL));
+    for (at, matched) in [(0, 1), (1_005, 2), (2_003, 1), (3_005, 2), (3_503, 1)] {
+        scene.note(0, BEGIN.saturating_add(ms(at)), Noted::Peers { matched });
+    }
+    assert_eq!(sample(&scene.record(), Metric::Detection), Some(ms(3)));
+}
+
+#[test]
 fn a_fault_that_did_not_end_counts_from_its_begin() {
     let mut scene = Scene::new(1, ms(10), ms(3_000), [1_000, 2_000]);
     scene.made[0].end = None;

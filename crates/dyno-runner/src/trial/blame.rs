@@ -33,7 +33,9 @@ impl Trial<'_, '_> {
 
     /// A step took too long: asks the agents where they are.
     pub(super) fn hung(&mut self, within: Duration, missing: &[usize]) -> Failed {
-        self.tell(&Command::Explain);
+        for agent in &mut self.agents {
+            agent.send(&Command::Explain);
+        }
         let deadline = Instant::now() + EXPLAIN;
         let (mut stuck, mut answers) = (Vec::new(), 0);
         while answers < self.agents.len() {

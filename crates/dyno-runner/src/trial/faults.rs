@@ -150,15 +150,6 @@ impl<'a> Trial<'a, '_> {
                 let Victim::Seat(seat) = victim else {
                     return Err(self.not_made(fault, "only a participant can join"));
                 };
-                if scene.seats[seat].step != Step::Ready {
-                    let by = scene.acts[number]
-                        .begin
-                        .saturating_add(self.context.experiment.deadline);
-                    return match self.context.clock.now() < by {
-                        true => Ok(()),
-                        false => Err(self.not_ready(scene, fault, seat)),
-                    };
-                }
                 (self.let_open(scene, seat), State::Lasting(Hold::Joined))
             }
             FaultKind::Kill
@@ -398,6 +389,12 @@ impl<'a> Trial<'a, '_> {
             Hold::Nothing => [clock.now(); 2],
             Hold::Joined => {
                 let victim = scene.acts[number].victim;
+                if let Victim::Seat(seat) = victim
+                    && (scene.seats[seat].step != Step::Playing
+                        || self.agents[scene.seats[seat].agent].status().is_some())
+                {
+                    return Err(self.not_joined(scene, fault, seat, None));
+                }
                 let end = self.strike(scene, &[victim], Blow::Leave);
                 let end = end.map_err(|e| self.not_made(fault, e))?;
                 if let Victim::Seat(seat) = victim {
@@ -556,7 +553,10 @@ impl<'a> Trial<'a, '_> {
         let late = Instant::now() >= by;
         match scene.acts[number].victim {
             Victim::Seat(seat) => match scene.seats[seat].step {
-                Step::Ready if now >= scene.acts[number].end => {
+                Step::Ready
+                    if now >= scene.acts[number].end
+                        && scene.may_open(scene.acts[number].number) =>
+                {
                     let end = self.let_open(scene, seat);
                     note_end(&mut scene.acts[number], end);
                     scene.acts[number].state = State::Over;
@@ -610,15 +610,43 @@ impl<'a> Trial<'a, '_> {
     ) -> Failed {
         let label = self.agents[scene.seats[seat].agent].label.clone();
         let of_seat = |act: &&Act<'a>| {
-            let is_coming =
-                matches!(act.state, State::Returning(_)) || act.fault.what == FaultKind::Join;
-            act.victim == Victim::Seat(seat) && is_coming
+            act.victim == Victim::Seat(seat) && matches!(act.state, State::Returning(_))
         };
         let fault = scene.acts.iter().find(of_seat).map(|act| act.fault);
         match fault {
             Some(fault) => self.not_back(FailureKind::Error, fault, label, error),
             None => self.host_failed(format!("{label}: {error}")),
         }
+    }
+
+    /// A newcomer said that it failed, has ended, or has received no message when it has to leave. The others then cannot show what
+    /// its joining does to them.
+    pub(super) fn not_joined(
+        &mut self,
+        scene: &Scene<'_, 'a>,
+        fault: &Fault,
+        seat: usize,
+        said: Option<FailureCause>,
+    ) -> Failed {
+        let seat = &scene.seats[seat];
+        let agent = &mut self.agents[seat.agent];
+        let error = match (said, agent.status()) {
+            (Some(said), _) => said.to_string(),
+            (None, Some(status)) => agent.end_of(status, false).to_string(),
+            (None, None) => {
+                let lacks = match seat.step {
+                    Step::Linking => "had received no message",
+                    _ => "was not matched with its sender",
+                };
+                let label = &agent.label;
+                format!("{label} {lacks} when it had to leave; lengthen `for`")
+            }
+        };
+        let stderr = agent.stderr();
+        let fault = fault.to_string();
+        let mut failed = self.failed(FailureKind::Error, FailureCause::NotJoined { fault, error });
+        failed.stderr = stderr;
+        failed
     }
 
     /// The last line that a process has said.

@@ -27,19 +27,17 @@ impl<'a> Trial<'a, '_> {
         let places = self.places()?;
         self.open_networks(&places, record)?;
         let mut groups = self.assignments(&places)?;
-        let is_newcomer = |(_, a): &(&Place<'_>, Assignment)| {
-            let experiment = self.context.experiment;
-            a.participants()
-                .any(|p| self.graph.is_newcomer(experiment, p.index))
-        };
-        groups.sort_by_key(is_newcomer);
-        let first = groups.partition_point(|group| !is_newcomer(group));
+        groups.sort_by_key(|(_, a)| self.is_newcomer(a));
+        for (_, assignment) in &mut groups {
+            assignment.generation = u16::from(self.is_newcomer(assignment));
+        }
         self.start_daemons(&places)?;
         let processes: Vec<u16> = groups.iter().map(|(_, a)| a.process).collect();
         let acts = self.acts(&processes)?;
         let gates = self.gates(&acts)?;
-        self.start_agents(&groups[..first], &inbox)?;
-        self.set_up(&groups[..first], record)?;
+        // Newcomers with them, so that nobody feels the start of a process when they join.
+        self.start_agents(&groups, &inbox)?;
+        self.set_up(&groups, record)?;
         let [wait, within_period] = self.jitter();
         let running = self.warm_up(wait, record)?;
         let lasts = self.context.experiment.known_window().unwrap_or_default();
@@ -58,9 +56,6 @@ impl<'a> Trial<'a, '_> {
             act.begin = scene.window[0]
                 .saturating_add(within_period)
                 .saturating_add(act.fault.at);
-        }
-        for newcomer in first..scene.seats.len() {
-            self.start_again(&mut scene, newcomer)?;
         }
         let played = self.play(&mut scene);
         record.noise.window = Some(running.load.until_now());
@@ -128,6 +123,10 @@ impl<'a> Trial<'a, '_> {
             }
             return Ok(());
         }
+        if let (Heard::Silence, Some(fault)) = (&heard, scene.joins(seat)) {
+            self.agents[agent].status_by(Instant::now() + FAREWELL);
+            return Err(self.not_joined(scene, fault, seat, None));
+        }
         match heard {
             Heard::Report(Ok(report)) => self.told(scene, seat, *report),
             Heard::Report(Err(error)) => {
@@ -166,12 +165,18 @@ impl<'a> Trial<'a, '_> {
                 },
                 now,
             ) => {
+                let cause = FailureCause::Agent {
+                    who,
+                    trouble: trouble.clone(),
+                    step: step.clone(),
+                };
+                if let Some(fault) = scene.joins(number) {
+                    return Err(self.not_joined(scene, fault, number, Some(cause)));
+                }
                 if now.is_coming() {
-                    let cause = FailureCause::Agent { who, trouble, step };
                     return Err(self.agent_not_back(scene, number, cause.to_string()));
                 }
                 if !self.struck {
-                    let cause = FailureCause::Agent { who, trouble, step };
                     return Err(self.blame(agent, Some((peer_gone, cause))));
                 }
                 self.note_failed(scene, number, step, trouble);
@@ -284,9 +289,16 @@ impl<'a> Trial<'a, '_> {
 
     /// Drains, collects and waits for the ends of those who live.
     fn end_in_order(&mut self, scene: &mut Scene<'_, 'a>) -> Result<Vec<AgentResult>, Failed> {
-        let sent = scene.seats.iter().filter_map(|seat| seat.done.clone());
+        let sent = |seat: &Seat<'_>| {
+            let mut all = seat.done.clone().unwrap_or_default();
+            // What earlier processes have sent nobody tells: receivers wait for more as long as the drain lasts.
+            if seat.assignment.generation > 0 {
+                all.iter_mut().for_each(|sent| sent.sent = u64::MAX);
+            }
+            all
+        };
         let drain = Command::Drain {
-            sent: sent.flatten().collect(),
+            sent: scene.seats.iter().flat_map(sent).collect(),
         };
         let within = self.deadline() + Duration::from(self.context.experiment.drain);
         let last = self.gather(scene, ("drain", &drain), within, |report| match report {
@@ -421,13 +433,16 @@ impl<'a> Trial<'a, '_> {
     }
 }
 
-/// The agents stand in the order of their assignments.
+/// The agents stand in the order of their assignments, newcomers behind the others.
 fn seats<'h>(groups: Vec<(&'h Place<'h>, Assignment)>) -> Vec<Seat<'h>> {
-    let seat = |(agent, (place, assignment))| Seat {
+    let seat = |(agent, (place, assignment)): (usize, (&'h Place<'h>, Assignment))| Seat {
         place,
+        step: match assignment.generation {
+            0 => Step::Playing,
+            _ => Step::Ready,
+        },
         assignment,
         agent,
-        step: Step::Playing,
         done: None,
     };
     groups.into_iter().enumerate().map(seat).collect()

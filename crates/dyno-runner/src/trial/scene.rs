@@ -5,7 +5,7 @@ use crate::agent::Heard;
 use crate::network::namespace::Unplugged;
 use crate::network::xdp::Dropper;
 use dyno_model::cause::Warning;
-use dyno_model::fault::{Fault, FaultEvent, FaultMade};
+use dyno_model::fault::{Fault, FaultEvent, FaultKind, FaultMade};
 use dyno_model::protocol::{Assignment, Sent};
 use dyno_model::{Nanos, Participant};
 use std::sync::mpsc;
@@ -63,7 +63,7 @@ pub(super) enum Step {
     Starting,
     /// It has its assignment.
     Preparing,
-    /// It waits for its order to open.
+    /// It waits for its order to open, as a newcomer does from the begin of the trial.
     Ready,
     /// It has its order to open.
     Opening,
@@ -158,10 +158,29 @@ pub(super) struct Observed {
     pub(super) events: Vec<FaultEvent>,
 }
 
-impl Scene<'_, '_> {
+impl<'a> Scene<'_, 'a> {
     /// The seat that an agent plays now; nothing of one that played it before.
     pub(super) fn seat_of(&self, agent: usize) -> Option<usize> {
         self.seats.iter().position(|seat| seat.agent == agent)
+    }
+
+    /// The fault by which the process of a seat joins, until that ends.
+    pub(super) fn joins(&self, seat: usize) -> Option<&'a Fault> {
+        let is_its = |act: &&Act<'a>| {
+            let is_on = matches!(act.state, State::Waiting | State::Lasting(_));
+            act.victim == Victim::Seat(seat) && act.fault.what == FaultKind::Join && is_on
+        };
+        self.acts.iter().find(is_its).map(|act| act.fault)
+    }
+
+    /// Whether nobody whom the fault has struck is still on the way back: all of a storm open together.
+    pub(super) fn may_open(&self, fault: u16) -> bool {
+        let mut acts = self.acts.iter().filter(|act| act.number == fault);
+        acts.all(|act| match (&act.state, act.victim) {
+            (State::Returning(_), Victim::Seat(seat)) => self.seats[seat].step == Step::Ready,
+            (State::Ending(_), _) => false,
+            _ => true,
+        })
     }
 
     /// Those of the seats whose senders are not done, but for who cannot be.
@@ -216,7 +235,6 @@ impl Scene<'_, '_> {
                 }
                 State::Over => continue,
             };
-            // A newcomer that is not ready yet is let in as soon as it is.
             quiet = match due.saturating_sub(now) {
                 Nanos::ZERO => quiet.min(TICK),
                 left => quiet.min(left.into()),

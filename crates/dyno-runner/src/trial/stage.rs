@@ -101,6 +101,8 @@ pub(super) struct Trial<'a, 'p> {
     pub(super) graph: Graph,
     // Dropped in this order: agents end before the daemons that they use.
     pub(super) agents: Vec<Agent>,
+    /// So many of them are told and awaited together; those behind them join later, each by itself.
+    pub(super) together: usize,
     pub(super) daemons: Vec<Daemon>,
     pub(super) clocks: TrialClocks,
     /// Once the window is over, until the last message has arrived.
@@ -152,7 +154,7 @@ impl Trial<'_, '_> {
     }
 
     pub(super) fn tell(&mut self, command: &Command) {
-        for agent in &mut self.agents {
+        for agent in self.agents.iter_mut().take(self.together) {
             agent.send(command);
         }
     }
@@ -163,7 +165,8 @@ impl Trial<'_, '_> {
         within: Duration,
         wanted: impl Fn(Report) -> Option<T>,
     ) -> Result<Vec<T>, Failed> {
-        let all = vec![true; self.agents.len()];
+        let all = (0..self.agents.len()).map(|agent| agent < self.together);
+        let all: Vec<bool> = all.collect();
         self.some(step, within, &all, wanted)
     }
 

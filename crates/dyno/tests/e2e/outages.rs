@@ -303,10 +303,50 @@ fn a_newcomer_joins_and_leaves_while_others_run() {
         assert_eq!(outage["receiver"], 1, "{stack}: {trial:#}");
         assert_eq!(number(outage, "lost"), 0, "{stack}: {trial:#}");
         assert_eq!(number(&trial["counts"], "received"), 400);
+        // By one send at most the library tells that it has left.
+        assert!(number(&trial["counts"], "refused") <= 1, "{trial:#}");
         assert!(
             !trial.to_string().contains("ended-after-fault"),
             "{trial:#}"
         );
+    }
+}
+
+#[test]
+fn a_newcomer_that_fails_fails_the_trial_with_the_words_of_its_library() {
+    for (option, said) in [
+        (
+            "error_in = \"open\"",
+            "faulty fails here after 0 that went well",
+        ),
+        (
+            "error_in = \"receiver\"",
+            "faulty fails here after 0 that went well",
+        ),
+        (
+            "crash_in = \"take\"\ncrash_after = 9",
+            "agent (sink 2) with adapter faulty ended with signal 11 (SIGSEGV",
+        ),
+        (
+            "deaf_after = 0",
+            "agent (sink 2) with adapter faulty had received no message when it had to leave",
+        ),
+    ] {
+        let place = Place::new();
+        let fault = "who = \"receiver 2\"\nwhat = \"join\"\nfor = \"500 ms\"";
+        let stack = format!(
+            "description = \"a second receiver that fails\"\nadapter = \"faulty\"\nwaits = [\"block\"]\n\
+             [options]\ninner = \"udp\"\nparticipant = 2\n{option}\n"
+        );
+        place.suite("outages", &suite(fault, "topology = \"1-2\""));
+        place.stack("mine", &stack).run(&RUN_MINE).with_code(4);
+        let trial = of_mine(&place);
+        assert_eq!(trial["failure"]["cause"], "not-joined", "{trial:#}");
+        let message = failure(&trial);
+        let begin = "the newcomer of the fault `receiver 2 joined and left after 500 ms` failed: ";
+        assert!(message.starts_with(begin), "{message}");
+        assert!(message.contains(said), "{option}: {message}");
+        assert_eq!(place.leftovers(), Vec::<PathBuf>::new());
     }
 }
 

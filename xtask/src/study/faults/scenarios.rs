@@ -43,18 +43,21 @@ enum On {
     Process,
     /// All senders or all receivers.
     Side,
+    /// A second receiver, which nothing else strikes.
+    Newcomer,
     Host,
     Link,
 }
 
 /// The kinds by name, what they strike, whether they last, and what else they need.
-const KINDS: [(&str, On, bool, &str); 13] = [
+const KINDS: [(&str, On, bool, &str); 14] = [
     ("nothing", On::Process, true, ""),
     ("kill", On::Process, false, ""),
     ("crash", On::Process, false, ""),
     ("leave", On::Process, false, ""),
     ("restart", On::Process, true, ""),
     ("rejoin", On::Process, true, ""),
+    ("join", On::Newcomer, true, ""),
     ("storm", On::Side, true, ""),
     ("stop", On::Process, true, ""),
     ("freeze", On::Host, true, ""),
@@ -63,6 +66,9 @@ const KINDS: [(&str, On, bool, &str); 13] = [
     ("loss", On::Link, true, "share = 0.3\nburst = 3\n"),
     ("rate", On::Link, true, "rate = \"1 Mbit/s\"\n"),
 ];
+
+/// Who joins in a `join`.
+const NEWCOMER: &str = "receiver 2";
 
 /// What came of the scenarios on a stack.
 #[derive(Default)]
@@ -194,9 +200,14 @@ fn scenario(number: u32, stack: Stack, on_hosts: bool, random: &mut Random) -> S
     for _ in 0..=random.below(FAULTS) {
         let who = targets[random.below(targets.len())];
         let (what, on, lasts, more) = KINDS[random.below(KINDS.len())];
+        let who = match on {
+            On::Newcomer => NEWCOMER,
+            _ => who,
+        };
         let is_possible = match on {
-            On::Process => true,
-            On::Host | On::Side => who != "daemon",
+            On::Process | On::Newcomer => true,
+            On::Side => who != "daemon" && !gone.contains(&NEWCOMER),
+            On::Host => who != "daemon",
             On::Link => who != "daemon" && on_hosts,
         };
         if !is_possible || gone.contains(&who) {
@@ -207,7 +218,9 @@ fn scenario(number: u32, stack: Stack, on_hosts: bool, random: &mut Random) -> S
             _ => busy.get(who).copied().unwrap_or(0).max(frozen),
         };
         at = (at + random.below(150)).max(until + 10);
-        let time = 20 + random.below(200);
+        // One that is to get a message needs time for it.
+        let least = if on == On::Newcomer { 300 } else { 20 };
+        let time = least + random.below(200);
         faults.push_str(&format!(
             "[[experiment.fault]]\nwhat = \"{what}\"\nwho = \"{who}\"\nat = \"{at} ms\"\n{more}"
         ));
@@ -222,6 +235,9 @@ fn scenario(number: u32, stack: Stack, on_hosts: bool, random: &mut Random) -> S
             }
         };
         busy.insert(who, end);
+        if matches!(on, On::Newcomer | On::Side) {
+            gone.push(NEWCOMER);
+        }
         if matches!(on, On::Host | On::Side) {
             frozen = end;
         }
@@ -232,9 +248,10 @@ fn scenario(number: u32, stack: Stack, on_hosts: bool, random: &mut Random) -> S
             "[[experiment.fault]]\nwhat = \"nothing\"\nwho = \"receiver\"\nat = \"{BEFORE} ms\"\nfor = \"20 ms\"\n"
         );
     }
-    let window = over + AFTER;
+    let (window, receivers) = (over + AFTER, 1 + usize::from(busy.contains_key(NEWCOMER)));
     format!(
-        "[[experiment]]\nname = \"scenario-{number}\"\nworkload = \"stream\"\nstacks = [\"{}\"]\nwindow = \"{window} ms\"\n{faults}",
+        "[[experiment]]\nname = \"scenario-{number}\"\nworkload = \"stream\"\nstacks = [\"{}\"]\nwindow = \"{window} ms\"\n\
+         topology = \"1-{receivers}\"\n{faults}",
         stack.0
     )
 }

@@ -77,6 +77,13 @@ fn room(job: &Job, window: Nanos) -> usize {
         .saturating_mul(ends)
 }
 
+/// Whether the process takes the place of another, whose traces may be in its way: it tries again what fails. A newcomer fails as
+/// the first processes do.
+fn replaces(job: &Job) -> bool {
+    let graph = &job.assignment.graph;
+    job.assignment.generation > 0 && !graph.is_newcomer(job.experiment(), job.participant.index)
+}
+
 /// Opens the libraries and what `make` makes of them, and goes on with these. A process that takes the place of another tries
 /// again as long as the window lasts; then it has played nothing, and says why.
 pub(super) fn open<T>(
@@ -92,7 +99,7 @@ pub(super) fn open<T>(
         });
         let failure = match opened {
             Ok((nodes, made)) => return go_on(nodes, made),
-            Err(failure) if job.assignment.generation == 0 => return Err(failure),
+            Err(failure) if !replaces(job) => return Err(failure),
             Err(failure) => failure,
         };
         if job.shared.phase() >= Phase::Drain {
@@ -114,9 +121,9 @@ pub(super) fn await_matched(
     mut matched: impl FnMut() -> dyno_adapter::Result<bool>,
 ) -> Result<bool, Failure> {
     let opened = job.shared.clock.now();
-    let is_first = job.assignment.generation == 0;
+    let goes_on = replaces(job);
     let is_matched = job.await_matched(thread, opened, &mut || match matched() {
-        Err(e) if is_first => Err(e),
+        Err(e) if !goes_on => Err(e),
         answer => Ok(answer.unwrap_or(false)),
     })?;
     if !is_matched {
