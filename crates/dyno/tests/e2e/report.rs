@@ -289,7 +289,7 @@ fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
     };
     assert!(at("id=\"requirements\"") < at("id=\"answers\""));
     assert!(text.contains("nothing &lt;lost&gt;"));
-    assert!(text.contains("breaks 1 of 2"), "pipe");
+    assert!(text.contains("violates 1 of 2"), "pipe");
     assert!(text.contains("1 of 2 undecided"), "uds-stream");
     assert!(text.contains("No stack meets, with confidence, all 3 requirements of limits.toml."));
 }
