@@ -158,7 +158,7 @@ fn of_times(new: &Experiment, slices: Slices) -> Option<String> {
         ),
         Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
             Some(format!(
-                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} serve: choose another \
+                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} are possible: choose another \
              --set window='…' or --slices=…",
                 pairs(time),
                 slices.length,
