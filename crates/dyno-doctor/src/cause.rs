@@ -551,7 +551,7 @@ impl Cause {
                 [] => format!("{used} of CPU time in {wall}"),
                 all => format!(
                     "{used} of CPU time in {wall}, most of it by {}",
-                    joined(all, |(name, used)| format!("`{name}` {used}"))
+                    joined(all, |(name, used)| format!("`{name}` ({used})"))
                 ),
             },
             Cause::Gaps { each, .. } => {
