@@ -186,7 +186,7 @@ class Reading(unittest.TestCase):
             self.damaged(newer)
         with self.assertRaisesRegex(ValueError, "no document of `dyno show"):
             Summary.parse(b"[]")
-        with self.assertRaisesRegex(RuntimeError, "not a run directory"):
+        with self.assertRaisesRegex(RuntimeError, "cannot find a run"):
             Summary.show(scratch() / "nothing", program=DYNO)
 
     def test_no_text_breaks_the_decoder_otherwise_than_by_its_error(self):

@@ -34,7 +34,7 @@ impl Adapter for Vsock {
         AdapterDescription {
             name: "vsock".into(),
             version: kernel_release(),
-            summary: "Streams of AF_VSOCK across the border of a virtual machine, one \
+            summary: "Streams of AF_VSOCK into and out of a virtual machine, one \
                       connection to each reader; a message is one frame with a 4-byte length, \
                       and is sent once for each reader. A call has one connection for both \
                       directions. Where a process is the device, the host's side of each \

@@ -115,7 +115,7 @@ impl Audit {
             .collect();
         let objections = match objecting.is_empty() {
             true => "Arithmetic contradicts none of them.".to_owned(),
-            false => format!("Of these, {}.", listed(&objecting)),
+            false => format!("Findings: {}.", listed(&objecting)),
         };
         let open = match count(Verdict::CannotBeKnown) {
             0 => "The source states everything that the checks need.".to_owned(),

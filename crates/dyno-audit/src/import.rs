@@ -182,7 +182,7 @@ fn unknown(head: &str) -> ImportError {
     }
     let known: Vec<&str> = Tool::ALL.iter().map(|t| t.as_str()).collect();
     ImportError::file(format!(
-        "Dyno does not recognise a tool by the first lines of this file; if one of these tools wrote it, name it with --tool: {}",
+        "Dyno does not recognise the tool that wrote this file; if it is one of these, name it with --tool: {}",
         known.join(", ")
     ))
 }

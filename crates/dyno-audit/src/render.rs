@@ -20,7 +20,7 @@ const SHOWN: usize = 4;
 /// How much is printed, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Also show the figures with which the audit finds nothing wrong.
+    /// Also show the figures to which the audit has no objection.
     pub all: bool,
     /// With colours of a terminal.
     pub color: bool,

@@ -26,7 +26,7 @@ pub enum Cause {
     ReleaseBuild,
     /// Dyno is not optimised.
     #[error(
-        "this is a debug build of Dyno: its own work between two stamps is several times slower"
+        "this is a debug build of Dyno: its own work between two time stamps is several times slower"
     )]
     DebugBuild {
         /// 10,000 dependent multiplications on the fastest CPU.
@@ -540,7 +540,7 @@ impl Cause {
     pub fn how_much(&self) -> Option<String> {
         Some(match self {
             Cause::DebugBuild { piece: Some(piece) } => format!(
-                "10,000 dependent multiplications take {piece}; an optimised build needs some 10 to 20 µs"
+                "10,000 dependent multiplications take {piece}; an optimised build needs about 10 to 20 µs"
             ),
             Cause::ForeignLoad {
                 used,
@@ -550,8 +550,8 @@ impl Cause {
             } => match hungriest.as_slice() {
                 [] => format!("{used} of CPU time in {wall}"),
                 all => format!(
-                    "{used} of CPU time in {wall}, most of it {}",
-                    joined(all, |(name, used)| format!("`{name}` {used}"))
+                    "{used} of CPU time in {wall}, most of it by {}",
+                    joined(all, |(name, used)| format!("`{name}` ({used})"))
                 ),
             },
             Cause::Gaps { each, .. } => {
@@ -613,7 +613,7 @@ impl Cause {
         Some(match self {
             Cause::Speed { each, .. } => {
                 let each = joined(each, |(cpu, p50)| format!("CPU {cpu} {p50}"));
-                format!("by the median: {each}")
+                format!("median times: {each}")
             }
             Cause::IdleStates {
                 asleep,

@@ -157,15 +157,15 @@ impl Verdict {
             (0, may) => (
                 Level::Usable,
                 format!(
-                    "nothing on this host hurts measurements, but {may} {} may{unknown}; the first: {worst}",
+                    "nothing on this host hurts measurements, but {may} {} may{unknown}; the first is: {worst}",
                     things(may)
                 ),
             ),
             (hurts, may) => (
                 Level::Poor,
                 format!(
-                    "{hurts} {} on this host hurt{} measurements, {may} more may{unknown}; the \
-                     worst: {worst}",
+                    "{hurts} {} on this host hurt{} measurements, and {may} more may hurt them{unknown}; the \
+                     worst is: {worst}",
                     things(hurts),
                     if hurts == 1 { "s" } else { "" }
                 ),
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(v.level, Level::Poor);
         assert_eq!(
             v.sentence,
-            "1 thing on this host hurts measurements, 1 more may; the worst: x is bad"
+            "1 thing on this host hurts measurements, and 1 more may hurt them; the worst is: x is bad"
         );
     }
 

@@ -59,7 +59,7 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
             );
             problems.push(
                 Problem::at(&limit.at, message)
-                    .label("this one")
+                    .label("this limit")
                     .help(nothing_selected(limit, plan)),
             );
         }

@@ -385,7 +385,7 @@ fn before(how: &NightlyOptions, w: &Watched, known: &[&Reading]) -> Result<Befor
     let least = how.least_runs.max(4);
     if known.len() < least {
         return Ok(Before::Nothing(format!(
-            "too few runs: {} of its history {} it, but {least} are needed",
+            "too few runs: {} in the history {} this figure, but {least} are needed",
             known.len(),
             if known.len() == 1 { "has" } else { "have" }
         )));

@@ -25,7 +25,7 @@ macro_rules! choice {
                 found.ok_or_else(|| $crate::unit::UnitError {
                     what: $what,
                     found: text.to_owned(),
-                    reason: "there is none of that name".into(),
+                    reason: "there is no such value".into(),
                     example: concat!($("`", $text, "` "),+),
                 })
             }

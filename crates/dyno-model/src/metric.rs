@@ -261,18 +261,18 @@ metrics! {
         one_per_trial: true,
         of_faults: true,
     }
-    Silence = "silence_ns", "The longest time without a newer message at any receiver, from the begin of a fault on; infinite where none came after it." {
+    Silence = "silence_ns", "The longest time without a newer message at any receiver, from the start of a fault on; infinite where none came after it." {
         short: "silence",
         title: "silence",
-        gist: "the longest time without a newer message from the begin of the fault on",
+        gist: "the longest time without a newer message from the start of the fault on",
         one_per_trial: true,
         of_faults: true,
         compares_its_tail: true,
     }
-    Detection = "detection_ns", "From the begin of a fault until the library first told of it at an end whose process it did not strike; infinite where it never told." {
+    Detection = "detection_ns", "From the start of a fault until the library first reported it at an end whose process it did not strike; infinite where it never told." {
         short: "detection",
         title: "detection",
-        gist: "from the begin of the fault until the library tells of it",
+        gist: "from the start of the fault until the library reports it",
         one_per_trial: true,
         of_faults: true,
     }

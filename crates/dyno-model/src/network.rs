@@ -37,9 +37,9 @@ counters! {
     /// Datagrams that a socket's send buffer had no room for.
     SendBufferErrors = "send_buffer_errors", "datagrams", "found a full send buffer";
     /// Fragments whose packet could not be put together.
-    ReassemblyFailures = "reassembly_failures", "IP fragments", "could not be put together to a datagram";
+    ReassemblyFailures = "reassembly_failures", "IP fragments", "could not be reassembled into a datagram";
     /// Packets that were given up because fragments were missing for too long.
-    ReassemblyTimeouts = "reassembly_timeouts", "datagrams", "were given up because fragments of them were missing";
+    ReassemblyTimeouts = "reassembly_timeouts", "datagrams", "were dropped because some of their fragments were missing";
     /// Frames that the queue in front of the host's own link dropped.
     UplinkDrops = "uplink_drops", "frames", "were dropped by the queue in front of its own link";
     /// Frames that the switch's queue in front of the link to the host dropped.
@@ -51,7 +51,7 @@ counters! {
     /// Packets that IP discarded on their way out or in, for want of room.
     IpDiscards = "ip_discards", "packets", "were discarded by IP because there was no room";
     /// Datagrams that nobody listened for.
-    NoPort = "no_port", "datagrams", "found nobody who listens";
+    NoPort = "no_port", "datagrams", "found no listening socket";
     /// Datagrams with a wrong checksum.
     ChecksumErrors = "checksum_errors", "datagrams", "had a wrong checksum";
     /// Segments that TCP sent again.

@@ -64,7 +64,7 @@ pub struct Trial {
     pub peak_rss_bytes: Option<u64>,
     /// Process by process.
     pub processes: Vec<Process>,
-    /// From the begin of its first fault to the end of its last one, in milliseconds; `null` where that was not reached. Left out
+    /// From the start of its first fault to the end of its last one, in milliseconds; `null` where that was not reached. Left out
     /// of a trial without faults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault_ms: Option<Number>,

@@ -28,7 +28,7 @@ struct Requirement {
 struct Row {
     stack: String,
     sign: Sign,
-    /// `keeps all 4`.
+    /// `meets all 4`.
     says: String,
     cells: Vec<Option<Cell>>,
 }
@@ -95,7 +95,7 @@ impl Verdicts {
     }
 }
 
-/// `tcp keeps all 4 requirements of limits.toml. Broken by udp. Undecided for pipe.`
+/// `tcp meets all 4 requirements of limits.toml. Violated by udp. Undecided for pipe.`
 fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     type Wanted = fn(&Candidate<'_>) -> bool;
     let all = card.requirements.len();
@@ -106,8 +106,8 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     let keeping = of(|c| c.keeps_all());
     let kept = match keeping.as_slice() {
         [] => "No stack meets, with confidence,".to_owned(),
-        [one] => format!("{one} keeps"),
-        several => format!("{} keep", listed(several)),
+        [one] => format!("{one} meets"),
+        several => format!("{} meet", listed(several)),
     };
     let what = match all {
         1 => "the requirement".to_owned(),
@@ -118,11 +118,11 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
     let partly = of(|c| c.status() == Status::Pass && !c.keeps_all());
     match partly.as_slice() {
         [] => {}
-        [one] => text.push_str(&format!(" {one} keeps its requirements.")),
-        several => text.push_str(&format!(" {} keep their requirements.", listed(several))),
+        [one] => text.push_str(&format!(" {one} meets its requirements.")),
+        several => text.push_str(&format!(" {} meet their requirements.", listed(several))),
     }
     let others: [(Wanted, &str); 3] = [
-        (|c| c.status() == Status::Fail, "Broken by"),
+        (|c| c.status() == Status::Fail, "Violated by"),
         (
             |c| c.status() == Status::Undecided && c.count(Status::Undecided) > 0,
             "Undecided for",
@@ -164,12 +164,12 @@ fn row(candidate: &Candidate<'_>) -> Row {
     let [failed, undecided] = [Status::Fail, Status::Undecided].map(|s| candidate.count(s));
     let gaps = candidate.not_measured();
     let mut says = match (failed, undecided) {
-        (0, 0) if gaps > 0 => format!("keeps {put}"),
-        (0, 0) if put == 1 => "keeps its requirement".to_owned(),
-        (0, 0) => format!("keeps all {put}"),
+        (0, 0) if gaps > 0 => format!("meets {put}"),
+        (0, 0) if put == 1 => "meets its requirement".to_owned(),
+        (0, 0) => format!("meets all {put}"),
         (0, n) => format!("{n} of {put} undecided"),
-        (n, 0) => format!("breaks {n} of {put}"),
-        (n, more) => format!("breaks {n} of {put}, {more} undecided"),
+        (n, 0) => format!("violates {n} of {put}"),
+        (n, more) => format!("violates {n} of {put}, {more} undecided"),
     };
     if gaps > 0 {
         says.push_str(&format!(", {gaps} not measured"));

@@ -92,8 +92,8 @@ impl Configured<'_> {
 /// A stack that somebody asked for by name, and where.
 pub(crate) type Named = At<String>;
 
-pub(crate) fn from_flag(names: &[String]) -> Vec<Named> {
-    let whole = Place::flag("--stack", &names.join(","));
+pub(crate) fn from_flag(flag: &str, names: &[String]) -> Vec<Named> {
+    let whole = Place::flag(flag, &names.join(","));
     let mut start = whole.span.start;
     let mut all: Vec<Named> = Vec::new();
     for name in names {

@@ -62,7 +62,7 @@ impl Catalog {
         adapters: &[AdapterDescription],
         set: &[(String, String)],
     ) -> Result<Stack, PlanError> {
-        let source = self.stack(name, &Place::flag("--stack", name))?;
+        let source = self.stack(name, &Place::flag("dyno conformance", name))?;
         let mut problems = Problems::default();
         let set: Vec<Entry> = set
             .iter()

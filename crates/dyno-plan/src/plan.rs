@@ -160,11 +160,12 @@ impl<'a> Asked<'a> {
 
     /// The stacks of `--stack` and `--against`.
     fn named(&self, problems: &mut Problems) -> Option<Vec<Named>> {
-        let mut names = self.request.stacks.clone()?;
-        if let Some(Against::Stack { name }) = &self.request.against {
-            names.push(name.clone());
+        let mut named = from_flag("--stack", self.request.stacks.as_ref()?);
+        if let Some(Against::Stack { name }) = &self.request.against
+            && named.iter().all(|n| n.value != *name)
+        {
+            named.extend(from_flag("--against", std::slice::from_ref(name)));
         }
-        let named = from_flag(&names);
         if named.is_empty() {
             Problem::at(&Place::flag("--stack", "\"\""), "--stack names no stack")
                 .help("write for example --stack tcp,udp, or leave it out")

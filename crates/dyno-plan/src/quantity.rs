@@ -189,7 +189,7 @@ impl Quantity for SchedulingClass {
         }
         let priority = text
             .strip_prefix("fifo:")
-            .ok_or_else(|| err("there is none of that name"))?;
+            .ok_or_else(|| err("there is no such value"))?;
         match priority.trim().parse() {
             Ok(p @ 1..=99) => Ok(SchedulingClass(Scheduling::Fifo(p))),
             _ => Err(err("the priority of fifo is a whole number from 1 to 99")),

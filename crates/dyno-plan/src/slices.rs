@@ -34,14 +34,14 @@ pub(crate) fn arrange(
     let refuse = |what: String, help: &str| {
         let mut problems = Problems::default();
         Problem::at(&place, what)
-            .label("slices cannot serve here")
+            .label("not possible here")
             .help(help)
             .note(&mut problems);
         problems.check(nothing_was_run)
     };
     if request.against.is_none() {
         return refuse(
-            "two sides take turns in slices, and there is only one".into(),
+            "--slices needs two sides, and this run has only one".into(),
             "name the other side with --against, such as --against tcp or --against same",
         );
     }
@@ -49,7 +49,7 @@ pub(crate) fn arrange(
         let (from, to) = (Slices::SHORTEST, Slices::LONGEST);
         return refuse(
             format!("a slice is {from} to {to} long, found {length}"),
-            "shorter slices are all guard, and longer ones meet another state of the host than their partners",
+            "shorter slices would be almost all guard time, and between longer ones the state of the host changes",
         );
     }
     let slices = Slices::of(length);
@@ -66,8 +66,8 @@ pub(crate) fn arrange(
         if let Some(why) = why {
             return refuse(
                 format!("{} on {} and {}: {why}", new.name, new.stack, base.stack),
-                "leave --slices out: the trials of both sides are then interleaved as wholes; or name with --experiment and --stack \
-                 what can take turns",
+                "leave --slices out, and Dyno interleaves whole trials of both sides; or choose experiments and stacks \
+                 that can take turns, with --experiment and --stack",
             );
         }
     }
@@ -107,7 +107,7 @@ fn objection(
     let kind = new.workload.kind();
     if ![WorkloadKind::PingPong, WorkloadKind::Call].contains(&kind) {
         return Some(format!(
-            "a {kind} does not stop sending between slices; ping-pong and call do"
+            "--slices works only for ping-pong and call: a {kind} does not stop sending between slices"
         ));
     }
     if new.flow.is_some()
@@ -116,7 +116,7 @@ fn objection(
         || new.reboot
         || new.counted
     {
-        return Some("flows, faults, starts and counts of system calls take whole trials".into());
+        return Some("flows, faults, starts and counts of system calls need whole trials".into());
     }
     of_times(new, slices).or_else(|| of_sides([base, new], stacks, testbed))
 }
@@ -158,7 +158,7 @@ fn of_times(new: &Experiment, slices: Slices) -> Option<String> {
         ),
         Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
             Some(format!(
-                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} serve: choose another \
+                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} are possible: choose another \
              --set window='…' or --slices=…",
                 pairs(time),
                 slices.length,
@@ -177,7 +177,7 @@ fn of_sides(
     let [base, new] = sides;
     if new.cpus != base.cpus {
         return Some(
-            "its sides run on different CPUs, so that the host does not disturb both alike".into(),
+            "its sides run on different CPUs, so the host does not disturb both equally".into(),
         );
     }
     let sides = sides.map(|e| (e, stacks.get(&e.stack)));
@@ -190,7 +190,7 @@ fn of_sides(
                 .is_some_and(|h| h.reach == Reach::Local)
         };
         if !graph.hosts().into_iter().all(is_here) {
-            return Some("its participants are not all on this machine, and nobody there knows whose turn it is".into());
+            return Some("some of its participants are on other machines, which do not know whose turn it is".into());
         }
         let roles = [Role::Initiator, Role::Echo];
         if !graph.participants.iter().all(|p| roles.contains(&p.role)) {

@@ -300,7 +300,7 @@ pub(crate) fn remarks(view: &View<'_>) -> Vec<Item> {
                 ),
             },
             (programs, _) => format!(
-                "bridged by {}, which Dyno cannot look into: its residence time is known only from outside, as the chain minus its legs",
+                "bridged by {}: Dyno cannot look inside, so it knows the residence time only from outside, as the chain minus its legs",
                 programs.join(", ")
             ),
         };
@@ -355,8 +355,8 @@ fn lines(chain: &ChainSummary, with_legs: bool) -> Vec<String> {
     }
     if let Some(added) = &chain.added {
         let what = match chain.programs.is_empty() {
-            true => "added to the sum of its legs alone",
-            false => "residence, from outside (the chain minus the sum of its legs alone)",
+            true => "added by the chain to the sum of its legs alone",
+            false => "residence time, from outside (the chain minus the sum of its legs alone)",
         };
         lines.push(format!(
             "{what}, {}: p50 {}, mean {}; paired by trial, {} trials",

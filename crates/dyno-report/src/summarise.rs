@@ -209,8 +209,8 @@ fn run_warnings(run: &Run) -> Vec<String> {
         0 => {}
         n => warnings.push(format!(
             "{n} trials were measured by an older Dyno: the first sample of each may be up to 0.5 ms \
-             too long, and so may the maximum, and the mean and tail of few samples; the cost may \
-             lack the time after the last send"
+             too long, which also affects the maximum, and the mean and tail of few samples; the cost may \
+             not include CPU time after the last send"
         )),
     }
     let strays = run

@@ -154,7 +154,7 @@ enum Found {
     Outage(Box<Observed>),
 }
 
-/// A trial from the begin of its warm-up on.
+/// A trial from the start of its warm-up on.
 struct Running {
     /// What the machine did is counted from here on.
     load: LoadReading,

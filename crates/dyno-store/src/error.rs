@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// There is no manifest.
     #[error(
-        "{dir} is not a run directory: {reason}; name a directory that `dyno run` wrote, or `latest`"
+        "cannot find a run in {dir}: {reason}; name a directory that `dyno run` wrote, or `latest`"
     )]
     NotARun {
         /// The directory.

@@ -30,9 +30,9 @@ use std::path::PathBuf;
 /// Measure how vehicle software communicates.
 ///
 /// Dyno puts a load on a communication stack and measures it: round trips, one-way response times
-/// from the due time of each message, delivered throughput, loss, and the cost of all processes.
-/// Each number comes with its uncertainty and its ratio to the floor, which is the cost of the same exchange on this
-/// hardware over bare shared memory.
+/// (counted from the time when each message is due), delivered throughput, loss, and the CPU time
+/// and memory of all processes. Each number comes with its uncertainty and its ratio to the floor,
+/// which is the cost of the same exchange on this hardware over bare shared memory.
 ///
 /// A SUITE defines what to measure, a STACK is a configured library or kernel mechanism, and a TESTBED defines where
 /// to measure. Every suite can run on every stack and testbed. If a stack cannot do an experiment, Dyno refuses the
@@ -64,11 +64,11 @@ Examples:
 
 Exit codes:
   0    done                              3    the suite, stack or testbed is refused
-  1    a file or program failed          4    done, but trials or cases failed
+  1    file or program error             4    done, but trials or cases failed
   2    wrong command line                5    a run directory cannot be written or read
   6    a limit is broken (check)         7    undecided (check, trend, compare)
   8    something is slower (--fail-on slower)
-  9    a finding with this verdict or a worse one (audit --fail-on)
+  9    a finding with the verdict of audit --fail-on, or a worse one
   130  interrupted; finished trials are stored";
 
 /// What to do.
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Print a stored run.
     Show(ShowArgs),
-    /// Write an HTML report on runs: answers, plots, every trial.
+    /// Write an HTML report about one or more runs, with answers, plots and every trial.
     Report(ReportArgs),
     /// Show a folder of runs in the browser: list, reports, comparisons, runs in progress.
     Serve(ServeArgs),
@@ -94,7 +94,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
     Trend(TrendArgs),
-    /// Find figures that cannot be true in publications, outputs of other tools or runs.
+    /// Audit publications, outputs of other tools or runs for figures that cannot be true.
     Audit(AuditArgs),
     /// List the available suites, stacks, testbeds or adapters.
     List(ListArgs),
@@ -102,10 +102,10 @@ pub(crate) enum Command {
     NewAdapter(NewAdapterArgs),
     /// Test whether an adapter does everything that Dyno relies on.
     Conformance(ConformanceArgs),
-    /// Examine this host: clock, timers, core-to-core latency, limits, missing rights.
+    /// Examine this host: clock, timers, core-to-core latency, limits, missing permissions.
     Doctor(DoctorArgs),
     /// Print a manual page (roff), or write the pages of all commands to a folder.
-    #[command(after_long_help = "\
+    #[command(after_long_help = "Examples:
   dyno man run | man -l -                 the page of one command
   dyno man -o ~/.local/share/man/man1     then `man dyno-run` finds it")]
     Man {
@@ -176,7 +176,7 @@ stores the trial, excludes it from all figures, and repeats it.
 
 --search doubles one factor, starting from its value in the suite, until a limit is broken. It \
 then bisects between the last two values. Dyno runs trials of each value until every limit is met \
-or broken with confidence, and confirms the highest value that met all limits by further trials. \
+or broken with confidence. Further trials then confirm the highest value that met all limits. \
 Stacks are interleaved.
   dyno run stream --stack udp,tcp --set rate='1 kHz' --set arrivals=fixed --set payload='64 B' \\
            --search rate --until limits.toml
@@ -187,14 +187,14 @@ Stacks are interleaved.
   --against ./old/dyno       the same experiment with the agents of another build
   --against same             the same experiment twice: shows the differences that arise by chance
 On a noisy host add --slices: both sides are open in one trial and take turns every few milliseconds, so that slow changes of the host \
-meet both alike. It serves ping-pong and call on one machine:
+affect both equally. This works for ping-pong and call on one machine:
   dyno run quick --experiment round-trip --stack uds-stream --against tcp --set wait=block --slices
 
 --like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
   dyno compare RUN mine                   differences: builds, libraries, machines, figures
-Dyno asks before it starts a program or contacts a host that none of your own stacks and testbeds \
-names. --dry-run lists these programs and hosts, --trust permits them.
+Dyno asks before it starts a program or contacts a host that does not occur in your own stacks and \
+testbeds. --dry-run lists these programs and hosts, --trust permits them.
 
 --shard divides the experiments into parts of about equal duration, for the scheduler of a cluster \
 or a CI system:
@@ -246,8 +246,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIMITS.TOML", requires = "search")]
     pub(crate) until: Option<PathBuf>,
     /// Also measure the cost of a system call, a wake-up and a copy on this machine (the ground).
-    /// An extra trial counts how many of each a round trip takes, and reports then show the parts
-    /// of the round trip. This adds half a minute for each scheduling class and pair of CPUs, and
+    /// An extra trial counts the system calls, wake-ups and copies of a round trip, and reports then
+    /// show the parts of the round trip. This adds half a minute for each scheduling class and pair of CPUs, and
     /// one trial for each round trip.
     #[arg(long)]
     pub(crate) ground: bool,
@@ -261,7 +261,7 @@ pub(crate) struct RunArgs {
     /// the `dyno` program of another build, or `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
-    /// With --against: keep both sides open in one trial, where they take turns in slices of this time [default: 10 ms].
+    /// With --against: open both sides in one trial, and let each run for this time in turn [default: 10 ms].
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10 ms")]
     pub(crate) slices: Option<Nanos>,
     /// Repeat trials that the host disturbed, at most N times per experiment [default: 5].
@@ -279,7 +279,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "I/N", value_parser = part::part)]
     pub(crate) shard: Option<Part>,
     /// Repeat this run (a directory, or `latest`) with its stored suite, stacks, settings and testbed, and a new
-    /// seed. Further options override single parts.
+    /// seed. Further options override parts of it.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "resume"], add = complete::runs())]
     pub(crate) like: Option<PathBuf>,
     /// With --like or --resume of somebody else's run: do not ask before starting its programs, setting its options and contacting its hosts.
@@ -301,8 +301,8 @@ pub(crate) struct RunArgs {
     /// finished run.
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
-    /// With --resume: add trials until each of these limits is decided, in at most five looks at the verdicts. All looks
-    /// together have 95 % confidence.
+    /// With --resume: add trials until each of these limits is decided, in at most five steps. The verdicts of
+    /// all steps together have 95 % confidence.
     #[arg(
         long,
         value_name = "LIMITS.TOML",
@@ -404,7 +404,7 @@ pub(crate) struct MergeArgs {
     /// The run directory to create.
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Merge the given parts although others are missing; `dyno run --resume` measures the rest.
+    /// Merge the given parts even if others are missing; `dyno run --resume` measures the rest.
     #[arg(long)]
     pub(crate) partial: bool,
 }
@@ -429,7 +429,7 @@ pub(crate) enum ListWhat {
     Suites,
     /// The configured libraries and mechanisms, and whether they can be used here.
     Stacks,
-    /// Where it can run.
+    /// The hosts on which a suite can run.
     Testbeds,
     /// The libraries and mechanisms, their versions, capabilities and options.
     Adapters,

@@ -71,10 +71,14 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         .map(sides)
         .find(|[is, other]| meets || is != other)
         .unwrap_or_else(|| sides(17));
+    let sign = match (meets, formula.at_most) {
+        (true, _) => formula.sign(),
+        (false, true) => ">",
+        (false, false) => "≠",
+    };
     let calculation = format!(
-        "{} {} {}: {is} against {other}",
+        "{} {sign} {}: {is} against {other}",
         formula.left.printed(&context.by_id),
-        formula.sign(),
         formula.right.printed(&context.by_id),
     );
     let (verdict, says) = match meets {
@@ -122,6 +126,8 @@ fn by_names(formula: &Formula, figures: &[&Figure]) -> (String, [String; 2]) {
     let in_one = !row.is_empty() && figures.iter().all(in_one);
     let name = |id: &str| match figures.iter().find(|f| f.id == id) {
         Some(f) if in_one => f.place.column.clone(),
+        // A figure of a sentence has no name that a reader knows.
+        Some(f) if f.place.row.is_empty() && f.place.column.is_empty() => printed(f),
         Some(f) => named(f),
         None => id.to_owned(),
     };
@@ -179,10 +185,12 @@ fn range(interval: Interval, left: &Expression, context: &Context, digits: i32) 
         None => (1.0, ""),
     };
     let [lo, hi] = [interval.lo, interval.hi].map(|end| to_digits(end / factor, digits));
-    match lo == hi {
-        true => format!("{lo} {unit}").trim_end().to_owned(),
-        false => format!("{lo} to {hi} {unit}").trim_end().to_owned(),
-    }
+    let text = match lo == hi {
+        true => format!("{lo} {unit}"),
+        false if interval.lo.is_infinite() => format!("at most {hi} {unit}"),
+        false => format!("{lo} to {hi} {unit}"),
+    };
+    text.trim_end().to_owned()
 }
 
 /// The factor that brings the sides together, within a hundredth.

@@ -22,10 +22,10 @@ pub(super) const AT_ONCE: Assumption = Assumption {
     innocent: "Nagle's algorithm with delayed acknowledgements, or other buffering, delays small messages by milliseconds",
 };
 
-/// The first row is measured as warm as those after it.
+/// The first row is measured in the same warm state as the later ones.
 pub(super) const WARM: Assumption = Assumption {
-    says: "the first size was measured as warm as those after it",
-    innocent: "a first row without a warm-up includes the start: connections, page faults, cold caches, a slow clock",
+    says: "the first size was measured in the same warm state as the later ones",
+    innocent: "a first row without a warm-up includes connections, page faults, cold caches and a slow clock",
 };
 
 /// Mechanisms that send each message at once.
@@ -84,7 +84,7 @@ pub(super) fn by_size(context: &Context) -> Vec<Outcome> {
                     Verdict::Inconsistent,
                     &[before, after],
                     format!(
-                        "{} × the size takes {} × less time: the printed figure does not measure the cost of the size",
+                        "with {} × the size, the time is {} × shorter, so the printed figure does not measure the cost of the size",
                         short(size(after) / size(before)),
                         short(value(before) / value(after))
                     ),

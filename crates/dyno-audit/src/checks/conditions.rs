@@ -75,7 +75,7 @@ pub(super) fn trip(context: &Context) -> Vec<Outcome> {
                 Verdict::CannotBeKnown,
                 &figures,
                 "one-way times between two clocks, without a bound on their offset",
-                format!("an offset of {time} would explain all of the smallest figure"),
+                format!("an offset of {time} would explain the whole of the smallest figure"),
             ),
         });
     }
@@ -381,7 +381,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say how many values these are based on",
-            format!("{} without n", counted(figures.len(), "figure")),
+            format!("{} without sample size", counted(figures.len(), "figure")),
         ));
     }
     let alone = |f: &Figure| timed(f) && f.statistic == Statistic::Value && in_table(f);

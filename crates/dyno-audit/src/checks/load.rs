@@ -156,7 +156,7 @@ pub(super) fn cpu_seconds(context: &Context) -> Vec<Outcome> {
                     Verdict::NotWhatItIsCalled,
                     &[rate, wall, cpu],
                     format!(
-                        "{} is a rate per second of processor time; per second it is {}",
+                        "{} is a rate per second of processor time; per second of wall time it is {}",
                         printed(rate),
                         with_unit(of_cpu / interval(wall).middle(), Dimension::Rate)
                     ),

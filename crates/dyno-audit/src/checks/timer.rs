@@ -88,7 +88,7 @@ fn verdict(middle: f64, spread: f64, figures: &[&Figure], how: &str) -> Outcome 
                 time(middle - period)
             ),
             format!(
-                "{} − {} = {}; {how} varies by {} or {} % of it",
+                "{} − {} = {}; {how} {}, or {} % of the figure",
                 time(middle),
                 time(period),
                 time(middle - period),
@@ -102,7 +102,7 @@ fn verdict(middle: f64, spread: f64, figures: &[&Figure], how: &str) -> Outcome 
             figures,
             "no trace of a timer",
             format!(
-                "{how} varies by {} % of {}",
+                "{how} {} % of {}",
                 short(100.0 * spread / middle),
                 time(middle)
             ),
@@ -118,7 +118,7 @@ fn of_figures<'a>(set: &DataSet<'a>) -> Option<Found<'a>> {
         .or_else(|| set.one(Statistic::Mean))?;
     let at = value(middle);
     if let Some(sd) = set.one(Statistic::Sd) {
-        return Some((at, value(sd), vec![middle, sd], "σ".to_owned()));
+        return Some((at, value(sd), vec![middle, sd], "σ is".to_owned()));
     }
     let tail = set.figures.iter().copied().find(|f| match f.statistic {
         Statistic::Max => true,
@@ -133,7 +133,7 @@ fn of_figures<'a>(set: &DataSet<'a>) -> Option<Found<'a>> {
             at,
             apart,
             vec![middle, tail],
-            format!("{} above the middle", tail.statistic),
+            format!("the {} lies above the middle by", tail.statistic),
         )
     })
 }
@@ -149,7 +149,7 @@ fn of_samples(samples: &Samples) -> Option<(f64, f64, String)> {
     Some((
         at(0.5),
         at(0.95) - at(0.05),
-        format!("from p5 to p95 of {} raw values it", sorted.len()),
+        format!("p5 and p95 of {} raw values differ by", sorted.len()),
     ))
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn refuse(
     for limit in &limits.limits {
         let mut refuse = |message: String, help: &str| {
             let problem = Problem::at(&limit.at, message);
-            problems.push(problem.label("this one").help(help));
+            problems.push(problem.label("this limit").help(help));
         };
         if let Measure::XFloor(_) = limit.measure {
             refuse(

@@ -171,7 +171,7 @@ impl Reader {
             self.wrong(
                 head,
                 "a limit needs a `name`".into(),
-                "this one",
+                "this limit",
                 "it stands in results, such as name = \"camera in time\"",
             );
             return None;
@@ -261,7 +261,7 @@ impl Reader {
         let names: Vec<&str> = Measure::words().collect();
         let all = format!("metrics: {}", names.join(", "));
         let Some(node) = table.get("metric") else {
-            self.wrong(head, "a limit needs a `metric`".into(), "this one", &all);
+            self.wrong(head, "a limit needs a `metric`".into(), "this limit", &all);
             return None;
         };
         let word = self.text("metric", node)?;
@@ -296,7 +296,7 @@ impl Reader {
                 self.wrong(
                     head,
                     message,
-                    "this one",
+                    "this limit",
                     "write for example quantile = \"p99\"",
                 );
                 None
@@ -352,7 +352,7 @@ impl Reader {
             self.wrong(
                 head,
                 message,
-                "this one",
+                "this limit",
                 &format!("write for example {example}"),
             );
             return None;

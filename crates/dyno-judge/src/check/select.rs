@@ -94,7 +94,7 @@ impl Strangers<'_> {
 
     /// What the run has instead, and why it has not this word where the plan tells.
     fn help(&self, text: &str, names: &[&str]) -> String {
-        let help = format!("of this run: {}", first_of(names));
+        let help = format!("this run has: {}", first_of(names));
         let mut refusals = self.plan.refused.iter();
         match refusals.find(|r| r.stack == text || r.experiment == text) {
             Some(refused) => format!(
@@ -140,8 +140,8 @@ pub(super) fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
         );
     }
     if limit.selector.stack.is_empty() {
-        "no experiment matches all of its selectors and its metric; floors and loopbacks are \
-         judged only if `stack` names them"
+        "no experiment matches all of its selectors and its metric; floors, and stacks like null that \
+         measure Dyno itself, are judged only if `stack` names them"
             .into()
     } else {
         "each of its selectors matches some experiment, but no experiment matches all of them and its metric"

@@ -538,7 +538,10 @@ fn both_remarks(a: &Trials<'_>, b: &Trials<'_>) -> Vec<String> {
     if la.lost > 0 || lb.lost > 0 {
         let [la, lb] = [la, lb].map(|counts| {
             let missing = missing_messages(&counts).unwrap_or_else(|| "none".into());
-            format!("{missing} of {}", counts.offered)
+            match counts.offered {
+                0 => "none (nothing was offered)".to_owned(),
+                offered => format!("{missing} of {offered}"),
+            }
         });
         remarks.push(format!("messages that did not arrive: base {la}, new {lb}"));
     }

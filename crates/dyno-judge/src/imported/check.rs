@@ -79,7 +79,7 @@ pub fn check_imported<'a>(
             );
             problems.push(
                 Problem::at(&limit.at, message)
-                    .label("this one")
+                    .label("this limit")
                     .help(format!(
                         "it has {}. A matching figure must state `{}`; an output has no suites, \
                          stacks and workloads, and a payload or a wait only if it states one",

@@ -51,9 +51,9 @@ impl Nightly {
                     self.machine
                 ),
                 format!(
-                    "The chance that the table has a false alarm is {} ({} for each figure), if \
-                     runs differ by log-normal factors. Up to {} worse counts as usual. Undecided \
-                     is not a pass.",
+                    "The chance of a false alarm anywhere in the table is {} ({} for each figure), if \
+                     the differences between runs are log-normal. Up to {} worse counts as usual. \
+                     Undecided is not a pass.",
                     percent(self.options.level),
                     percent(self.level_each),
                     percent(self.options.margin)

@@ -28,8 +28,8 @@ impl Capacities {
             lead: vec![
                 format!("required: {}", self.required.join(" · ")),
                 format!(
-                    "run {} (suite {}), started {}. Kept: every interval is within its limit, and \
-                     further trials confirm this. Broken: an interval is outside of its limit, and \
+                    "run {} (suite {}), started {}. Met: every interval is within its limit, and \
+                     further trials confirm this. Violated: an interval is outside its limit, and \
                      further trials confirm this. Values in between are undecided. Intervals have \
                      {} confidence; those of confirmations have more, because they are evaluated \
                      up to three times.",
@@ -41,10 +41,10 @@ impl Capacities {
             ],
             heads: vec![
                 ("experiment", false),
-                ("kept up to", true),
-                ("broken from", true),
+                ("met up to", true),
+                ("violated from", true),
                 ("undecided", true),
-                ("broke first", false),
+                ("first violation", false),
                 ("confirmed by", false),
             ],
             rows: self.all.iter().map(|c| self.row(c)).collect(),
@@ -100,7 +100,7 @@ impl Capacities {
             End::Found => c.broken.as_ref().filter(|_| !c.is_cap_confirmed).map(|t| {
                 let value = self.raise.text(t.value);
                 format!(
-                    "{label}: no further trials confirm that {value} breaks a limit, so the search may have stopped by chance; continue with `dyno run --resume`"
+                    "{label}: no further trials confirm that {value} violates a limit, so the search may have stopped by chance; continue with `dyno run --resume`"
                 )
             }),
             End::Unfinished => Some(format!(
@@ -109,7 +109,7 @@ impl Capacities {
             End::NotEvenFirst => Some(first.map_or(label.clone(), |t| {
                 let value = self.raise.text(t.value);
                 let said = match t.rung {
-                    Rung::Broken => "already breaks a limit",
+                    Rung::Broken => "already violates a limit",
                     _ => "does not meet all limits with confidence",
                 };
                 let advice = match t.rung {
@@ -127,10 +127,10 @@ impl Capacities {
                 let value = value.unwrap_or_default();
                 Some(match &c.refused_above {
                     Some(reason) => {
-                        format!("{label}: {value} is kept, and more is refused: {reason}")
+                        format!("{label}: {value} meets all limits, and Dyno refuses more: {reason}")
                     }
                     None => {
-                        format!("{label}: {value} is kept, and it is the highest that is tried")
+                        format!("{label}: {value} meets all limits, and is the highest value that Dyno tries")
                     }
                 })
             }

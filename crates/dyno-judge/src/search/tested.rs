@@ -156,15 +156,15 @@ impl Tested {
         format!("{} on {}", self.experiment.name, self.experiment.stack)
     }
 
-    /// `16 kHz is kept by 2 trials: …`.
+    /// `16 kHz meets all limits in 2 trials: …`.
     pub(super) fn sentence(&self, raise: Raised) -> String {
         let value = raise.text(self.value);
-        let trials = counted(self.judged as u64, "trial");
+        let [trials, further] = ["trial", "further trial"].map(|w| counted(self.judged as u64, w));
         let said = match (self.rung, self.confirms) {
-            (Rung::Kept, true) => format!("{value} is confirmed by {trials} of its own"),
-            (Rung::Kept, false) => format!("{value} is kept by {trials}"),
-            (Rung::Broken, true) => format!("{value} is broken again by {trials} of its own"),
-            (Rung::Broken, false) => format!("{value} is broken by {trials}"),
+            (Rung::Kept, true) => format!("{value} is confirmed by {further}"),
+            (Rung::Kept, false) => format!("{value} meets all limits in {trials}"),
+            (Rung::Broken, true) => format!("{value} again violates a limit in {further}"),
+            (Rung::Broken, false) => format!("{value} violates a limit in {trials}"),
             (Rung::Undecided, _) => format!("{value} is undecided after {trials}"),
             (Rung::NoFigure, _) => format!("{value} has no figure after {trials}"),
         };

@@ -72,8 +72,8 @@ impl Trend {
             ),
         };
         lead.push(format!(
-            "Median over the trials of each run: {what}. Changes are found by E-divisive on the \
-             logarithms; the chance that the table reports a false one is {} ({} for each series).",
+            "Median over the trials of each run: {what}. Dyno finds changes with E-divisive on the \
+             logarithms; the chance that the table reports a false change is {} ({} for each series).",
             percent(self.options.level),
             percent(self.level_each)
         ));

@@ -174,7 +174,7 @@ fn too_few_runs_are_undecided_and_no_pass() {
         assert!(n.is_blind());
         let reason = &n.results[0].reason;
         assert!(
-            reason.contains(&format!("too few runs: {runs} of its history")),
+            reason.contains(&format!("too few runs: {runs} in the history")),
             "{reason}"
         );
     }

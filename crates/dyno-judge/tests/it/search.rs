@@ -151,7 +151,7 @@ fn a_first_value_that_breaks_a_limit_is_said_with_the_limit() {
     assert_eq!(run.trials.len(), 5);
     let text = found.render(Default::default(), &Default::default());
     assert!(
-        text.contains("the first value, 1 kHz, already breaks a limit (in time, p99"),
+        text.contains("the first value, 1 kHz, already violates a limit (in time, p99"),
         "{text}"
     );
 }
@@ -342,7 +342,7 @@ const ODD_SIDES: &[(&str, End, &str)] = &[
     ("empty", End::Unfinished, "not finished; continue with"),
     ("single", End::Unfinished, "not finished; continue with"),
     ("failed", End::NotEvenFirst, "does not meet all limits"),
-    ("infinite", End::NotEvenFirst, "already breaks a limit"),
+    ("infinite", End::NotEvenFirst, "already violates a limit"),
     (
         "disturbed",
         End::NotEvenFirst,

@@ -27,7 +27,7 @@ pub fn clock_readings(spec: ClockSpec) -> Vec<ClockReading> {
     };
     let mut readings = Vec::new();
     if matches!(spec, ClockSpec::Tsc { .. }) {
-        let after = format!("{COUNTER}, after earlier loads");
+        let after = format!("{COUNTER}, after a fence");
         readings.push(measure(COUNTER, &|| clock.now().0));
         readings.push(measure(&after, &|| clock.arrival().0));
     }

@@ -134,7 +134,7 @@ pub fn limits() -> Limits {
         let about = "shared memory of all processes together";
         [
             ("size", s.f_blocks, about),
-            ("free", s.f_bavail, "free part of it"),
+            ("free", s.f_bavail, "free part of /dev/shm"),
         ]
         .map(|(name, blocks, about)| {
             let name = format!("{SHM} {name}");

@@ -40,7 +40,7 @@ pub enum Warning {
     AgentReadLate {
         /// The roles that it plays.
         agent: String,
-        /// After the begin of the window.
+        /// After the start of the window.
         late: Nanos,
     },
     /// The window ended before an agent's reading with which its cost begins.
@@ -71,7 +71,7 @@ pub enum Warning {
         "the cost of daemons and host was read {late} after the window began instead of before it; the trial has no costs"
     )]
     RunnerReadLate {
-        /// After the begin of the window.
+        /// After the start of the window.
         late: Nanos,
     },
     /// Replies that were waited for in vain have used up the trial's deadline.

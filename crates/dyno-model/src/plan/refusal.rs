@@ -368,16 +368,16 @@ pub enum RefusalReason {
     },
     /// A program of a daemon is not installed.
     #[error(
-        "{}{} is not installed; {}",
+        "{} is not installed; {}{}",
         match program == daemon {
             true => format!("its daemon {program}"),
             false => format!("the program {program} of its daemon {daemon}"),
         },
-        variable.as_ref().map_or(String::new(), |v| format!(", which {v} may name,")),
         match install {
             Some(command) => format!("run `{command}`"),
             None => "install it, or add its directory to PATH".to_owned(),
-        }
+        },
+        variable.as_ref().map_or(String::new(), |v| format!(", or set {v} to its path"))
     )]
     NoProgram {
         /// The daemon by name.

@@ -239,13 +239,13 @@ fn a_stack_keeps_no_requirement_that_was_not_measured_on_it() {
     let lead = text(one(&page, "#requirements .lead"));
     assert!(
         lead.starts_with(
-            "whole keeps all 2 requirements of limits.toml. Not measured for all of them: part."
+            "whole meets all 2 requirements of limits.toml. Not measured for all of them: part."
         ),
         "{lead}"
     );
     let table = text(one(&page, "#requirements table.verdicts"));
     for said in [
-        "keeps 1, 1 not measured",
+        "meets 1, 1 not measured",
         "not measured: it stays on its host",
     ] {
         assert!(table.contains(said), "{said} is not in {table}");

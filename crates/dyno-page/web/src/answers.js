@@ -106,7 +106,7 @@ function fillWords(words, rows, view) {
     words,
     rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection contains no question.'),
     folded.map(({ experiment, rows: rest }) =>
-      fold([`${rest.length} more of `, name(experiment), ', with loads in between'], list(rest)),
+      fold([`${rest.length} more of `, name(experiment), ' with intermediate loads'], list(rest)),
     ),
     [...hints].map((hint) => el('p', { class: 'hint' }, hint)),
     rows.some((row) => row.partial)

@@ -47,7 +47,7 @@ export function floorOf(e) {
   if (e.is_floor) return { value: e.undercut_by?.length ? 'reference' : 'floor', interval: '' };
   if (!ratio) return { value: NONE, interval: '', title: e.floor?.why_none ? `none: ${e.floor.why_none}` : null };
   if (!e.floor.undercut_by?.length) return estimateParts(ratio);
-  return { ...estimateParts(ratio), title: `over ${e.floor.stack}, which is not a floor here`, note: 'over a reference' };
+  return { ...estimateParts(ratio), title: `relative to ${e.floor.stack}, which is not a floor here`, note: 'relative to a reference' };
 }
 
 export function floorKey(e) {
@@ -127,13 +127,13 @@ export const COLUMNS = {
   },
   cpu: {
     key: 'cpu',
-    help: 'CPU time of all processes, daemons included, per message that arrived',
+    help: 'CPU time of all processes, including daemons, per message that arrived',
     numeric: true,
   },
   memory: {
     key: 'memory',
     title: 'Memory',
-    help: 'proportional (PSS) of all processes, daemons included',
+    help: 'proportional set size (PSS) of all processes, including daemons',
     numeric: true,
   },
 };

@@ -50,14 +50,14 @@ export function chainParts(chain) {
   if (parts.length) found.push(...drawn(chain), table(parts));
   const programs = chain.programs ?? [];
   if (programs.length) {
-    const stay = chain.added ? '' : ' Its length is not known: that needs its legs measured alone (dyno run --legs), and two undisturbed trials of each.';
+    const stay = chain.added ? '' : ' To measure it, also measure the legs alone (dyno run --legs), with two undisturbed trials of each.';
     found.push(
-      el('p', {}, 'Bridged by ', foreign(programs.join(', ')), `, which Dyno cannot look into: its residence time is known only from outside.${stay}`),
+      el('p', {}, 'Bridged by ', foreign(programs.join(', ')), `. Dyno cannot look inside, so it knows the residence time only from outside.${stay}`),
     );
   }
   if (chain.added) {
     const { added } = chain;
-    const what = programs.length ? 'Residence, from outside (the chain minus the sum of its legs alone)' : 'Added to the sum of its legs alone';
+    const what = programs.length ? 'Residence time, from outside (the chain minus the sum of its legs alone)' : 'Added by the chain to the sum of its legs alone';
     found.push(
       el('p', {}, `${what}: p50 ${timeEstimate(added.p50_ns)}, mean ${timeEstimate(added.mean_ns)}; ${count(added.trials)} trials.`),
     );
@@ -104,12 +104,12 @@ function drawn({ parts, messages }) {
     ? [
         'The tail comes from ',
         el('strong', {}, foreign(partName(tail.part))),
-        `: ${duration(tail.ns)} more than around the median, ${share(tail.share)} of the growth of the whole way.`,
+        `: ${duration(tail.ns)} more than around the median, ${share(tail.share)} of the growth of the whole path.`,
       ]
     : few
       ? 'The trials have too few messages to show where the slowest ones lost their time.'
       : 'The slowest messages took no longer than those around the median.';
-  return [el('p', {}, text), el('div', { class: 'ways' }, rows), el('p', { class: 'note' }, `Of ${count(messages)} messages whose whole way is known.`)];
+  return [el('p', {}, text), el('div', { class: 'ways' }, rows), el('p', { class: 'note' }, `Of ${count(messages)} messages whose whole path is known.`)];
 }
 
 function rowText(parts, of) {
@@ -121,7 +121,7 @@ function table(parts) {
   const mean = (key, title) => ({ key, title, numeric: true, cell: ({ part }) => (part[key] === null ? NONE : duration(part[key])) });
   return tableOf({
     name: 'parts',
-    caption: 'Parts of the way, in both directions',
+    caption: 'Parts of the path, in both directions',
     rows: parts.map((part, n) => ({ part, n })),
     columns: [
       {

@@ -201,8 +201,8 @@ function differences(all) {
     limit: 12,
     rows: all,
     columns: [
-      { key: 'aspect', title: 'Of', cell: (d) => d.aspect },
-      { key: 'what', title: 'What', header: true, cell: (d) => foreign(d.what) },
+      { key: 'aspect', title: 'Area', cell: (d) => d.aspect },
+      { key: 'what', title: 'Property', header: true, cell: (d) => foreign(d.what) },
       { key: 'base', title: 'Base', cell: (d) => foreign(d.base) },
       { key: 'new', title: 'New', cell: (d) => foreign(d.new) },
     ],

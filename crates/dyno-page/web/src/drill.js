@@ -108,7 +108,7 @@ function section(title, ...content) {
 /** The way of a message, where the stack is a chain. */
 function way({ e }) {
   const parts = chainParts(e.chain);
-  return parts.length ? section('The way of a message', ...parts) : null;
+  return parts.length ? section('The path of a message', ...parts) : null;
 }
 
 function about(cell, run, doc) {
@@ -136,15 +136,15 @@ function troubles(cell) {
   }
   if (e.unstable && e.trials > 0) say('~ unstable: ', foreign(e.unstable_reason ?? 'a repeat may differ'));
   if (unresolvable(e, 'response_ns')) {
-    say(`One-way times are not shown: the hosts' clocks may be apart by ${duration(e.clock_bound_ns)}.`);
+    say(`One-way times are not shown: the hosts' clocks may differ by ${duration(e.clock_bound_ns)}.`);
   }
   for (const d of e.disturbances ?? []) say(`Disturbed (${d.trials}): `, foreign(d.text));
   if (e.all_disturbed) say('Every trial was disturbed, so all are used.');
   if (e.floor?.why_none) say(`No × floor: ${e.floor.why_none}.`);
   if (e.floor?.undercut_by?.length) {
-    say(`${e.floor.stack} is only a reference here and not a floor: ${faster(e.floor.undercut_by)}`);
+    say(`${e.floor.stack} is only a reference here, not a floor: ${faster(e.floor.undercut_by)}`);
   }
-  if (e.undercut_by?.length) say(`Only a reference here and not a floor: ${faster(e.undercut_by)}`);
+  if (e.undercut_by?.length) say(`Only a reference here, not a floor: ${faster(e.undercut_by)}`);
   for (const w of e.warnings ?? []) say(`Warning (${w.trials}): `, foreign(w.text));
   return items.length ? section('Warnings', el('ul', { class: 'troubles' }, items)) : null;
 }
@@ -188,7 +188,7 @@ function metricsTable({ e }) {
         numeric: true,
         cell: (row) => count(row.m.infinite),
       },
-      { key: 'min', title: 'Least', ...plainTime('min') },
+      { key: 'min', title: 'Smallest', ...plainTime('min') },
       ...Object.entries(QUANTILES).map(([q, title]) => ({
         key: q,
         title,
@@ -248,7 +248,7 @@ function facts({ e }) {
     ['Drift within the window', e.drift ? ratioText(e.drift) : null],
     ['Modes', e.modes ? modesText(e.modes) : null],
     ["The machine's own tail", tails.join(', ')],
-    ["Hosts' clocks apart by at most", Number.isFinite(e.clock_bound_ns) ? duration(e.clock_bound_ns) : null],
+    ["Hosts' clocks differ by at most", Number.isFinite(e.clock_bound_ns) ? duration(e.clock_bound_ns) : null],
     ['Precision', precisionText(e.precision)],
   ]);
 }

@@ -63,7 +63,7 @@ export function picture({ plot, view, mode, width, height, headings = [], notes 
     chart.dispose();
   }
   const parsed = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
-  if (parsed.nodeName !== 'svg') throw new Error(`${plot.id} did not make a picture`);
+  if (parsed.nodeName !== 'svg') throw new Error(`${plot.id} produced no picture`);
   const drawn = document.importNode(parsed, true);
   const top = headings.length ? 20 + headings.length * 20 : 0;
   const whole = svg('svg', {
@@ -120,7 +120,7 @@ export async function pngBlob(made) {
     const canvas = el('canvas', { width: made.width * scale, height: made.height * scale });
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve, reject) => {
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the browser made no PNG'))), 'image/png');
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the browser could not create a PNG'))), 'image/png');
     });
   } finally {
     URL.revokeObjectURL(url);

@@ -134,7 +134,7 @@ export class Figure {
       this.describe();
       this.say('');
     } catch (error) {
-      this.fail('It could not be drawn', error);
+      this.fail('The plot could not be drawn', error);
     }
     if (this.tableOpen) this.fillTable();
   }
@@ -222,7 +222,7 @@ export class Figure {
       refill(this.paper, made.element);
       this.describe();
     } catch (error) {
-      this.fail('It could not be drawn for paper', error);
+      this.fail('The plot could not be drawn for printing', error);
     }
   }
 

@@ -27,7 +27,7 @@ export function follow(store, top, parse) {
         }
         refill(
           said,
-          running() ? `Following the run; last looked at ${new Date().toLocaleTimeString()}` : 'The run is over.',
+          running() ? `Following the run; last update at ${new Date().toLocaleTimeString()}` : 'The run has ended.',
         );
       } catch (error) {
         refill(said, `No newer data: ${error.message}. Trying again.`);

@@ -50,7 +50,7 @@ async function main() {
     const data = document.getElementById('dyno-data');
     doc = parse(data.dataset.encoding ? await unpack(data.textContent) : data.textContent);
   } catch (error) {
-    const advice = error instanceof Unable ? '' : ' Make the report again with `dyno report`.';
+    const advice = error instanceof Unable ? '' : ' Create the report again with `dyno report`.';
     const said = `The data of this page cannot be shown: ${error.message}.${advice}`;
     top.append(el('p', { class: 'notice', role: 'alert' }, said));
     return;
@@ -141,7 +141,7 @@ function toolbar(top, repaint) {
       },
     },
     [
-      ['auto', 'as the system'],
+      ['auto', 'system setting'],
       ['light', 'light'],
       ['dark', 'dark'],
     ].map(([value, text]) => el('option', { value }, text)),

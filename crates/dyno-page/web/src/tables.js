@@ -37,6 +37,6 @@ export function metricChoices() {
     title: short.charAt(0).toUpperCase() + short.slice(1),
     help: meaning,
   });
-  const headline = { value: 'auto', title: 'Response', help: 'from the due time of a message; round trips as a whole' };
+  const headline = { value: 'auto', title: 'Response', help: 'counted from the due time of a message; round trips count as a whole' };
   return [headline, ...[...known.metrics.values()].filter((m) => !m.part_of).map(choice)];
 }

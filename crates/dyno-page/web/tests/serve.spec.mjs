@@ -142,7 +142,7 @@ test('a run that is measured is followed in place', async ({ page: tab }) => {
   store(files.slice(files.length / 2));
   runner.stdin.end();
   await expect(bar).toContainText('the runner has ended');
-  await expect(tab.locator('.live')).toHaveText('The run is over.', { timeout: PATIENCE });
+  await expect(tab.locator('.live')).toHaveText('The run has ended.', { timeout: PATIENCE });
   const shown = await tab.locator('#answers table').first().innerText();
   await tab.goto(`${server.url}/runs/rich`);
   await tab.waitForSelector('html[data-ready]');

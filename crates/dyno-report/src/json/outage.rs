@@ -33,7 +33,7 @@ pub(super) struct OutageJson<'a> {
     /// Trials by how the library first told of the fault at an end that it did not strike: the number of matched peers fell, a
     /// send failed or was refused, a take failed, or it did not tell.
     told_by: BTreeMap<&'static str, u64>,
-    /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
+    /// Messages of a trial, all receivers together, that were due from the start of the fault on and never arrived.
     lost: Option<Spread>,
     /// Further copies of messages of a trial.
     repeated: Option<Spread>,

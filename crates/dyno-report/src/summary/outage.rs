@@ -31,7 +31,7 @@ pub struct OutageSummary {
     pub relapses: Vec<Relapse>,
     /// Trials by how the library first told of the fault, in the order of [`TOLD_BY`]; the last ones were never told.
     pub told: [u64; TOLD_BY.len()],
-    /// Messages of a trial, all receivers together, that were due from the begin of the fault on and never arrived.
+    /// Messages of a trial, all receivers together, that were due from the start of the fault on and never arrived.
     pub lost: Option<Spread>,
     /// Further copies of messages of a trial, all receivers together.
     pub repeated: Option<Spread>,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often a condition is looked at of which nobody tells.
 const TICK: Duration = Duration::from_millis(1);
 
-/// A trial with faults, from the begin of its warm-up on.
+/// A trial with faults, from the start of its warm-up on.
 pub(super) struct Scene<'h, 'a> {
     /// One for each process of the graph.
     pub(super) seats: Vec<Seat<'h>>,

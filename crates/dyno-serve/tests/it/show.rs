@@ -164,10 +164,7 @@ fn what_cannot_be_read_is_named_with_its_reason_beside_the_others() {
     for (name, reason) in [
         ("truncated", "truncated/run.json is damaged"),
         ("newer", "was written by a newer Dyno (format 99)"),
-        (
-            "foreign",
-            "foreign is not a run directory: it has no run.json",
-        ),
+        ("foreign", "foreign: it has no run.json"),
     ] {
         assert!(list.contains(reason), "{reason} is not in {list}");
         assert!(!list.contains(&format!("<a href=\"/runs/{name}\">")));

@@ -198,7 +198,7 @@ fn what_is_no_run_directory_is_said_to_be_none() {
         ] {
             let text = error.to_string();
             assert!(
-                text.contains("is not a run directory") && text.contains(reason),
+                text.contains("cannot find a run in") && text.contains(reason),
                 "{text}"
             );
         }
@@ -397,5 +397,5 @@ fn a_run_is_found_by_path_and_by_name() {
     assert_eq!(locate(&dir, Path::new("elsewhere")).unwrap(), dir);
     assert_eq!(locate(Path::new("example"), &runs).unwrap(), dir);
     let text = locate(Path::new("exampel"), &runs).unwrap_err().to_string();
-    assert!(text.contains("exampel is not a run directory"), "{text}");
+    assert!(text.contains("cannot find a run in exampel"), "{text}");
 }

@@ -24,11 +24,11 @@ pub(crate) enum AuditFormat {
 pub(crate) enum FailOnVerdict {
     /// No measurement can give this figure.
     Impossible,
-    /// Figures contradict each other, or worse.
+    /// Figures contradict each other; also the verdict above.
     Inconsistent,
-    /// A figure is not what its name says, or worse.
+    /// A figure is not what its name says; also the verdicts above.
     NotWhatItIsCalled,
-    /// The source does not say enough, or worse.
+    /// The source does not say enough; also the verdicts above.
     CannotBeKnown,
 }
 
@@ -61,12 +61,12 @@ calculation:
   inconsistent            figures of the source contradict each other
   not what it is called   the figure measures something other than its name says
   cannot be known         the source does not say enough
-  no objection found      arithmetic allows the figure (shown with --all)
+  no objection found      arithmetic does not rule out the figure (shown with --all)
 
   dyno audit published/s-core-2025.toml
   dyno audit results.json --fail-on impossible
   dyno audit published/*.toml --format html -o audit.html
-  dyno audit published/iceperf-2020.toml --measure      claims beside values measured here")]
+  dyno audit published/iceperf-2020.toml --measure      published figures beside values measured here")]
 pub(crate) struct AuditArgs {
     /// Statement files, outputs of tools, run directories, or `latest`.
     #[arg(required = true, value_name = "SOURCE")]
@@ -79,11 +79,11 @@ pub(crate) struct AuditArgs {
     /// Write to this file.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Also show the figures with which the audit finds nothing wrong.
+    /// Also show the figures to which the audit has no objection.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Run the experiments that a statement file names as nearest to its figures, and show each
-    /// claim beside the value measured here.
+    /// Run the experiments that a statement file names as the closest ones to its figures, and show
+    /// each published figure beside the value measured here.
     #[arg(long, conflicts_with = "tool")]
     pub(crate) measure: bool,
     #[command(flatten)]

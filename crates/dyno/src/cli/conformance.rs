@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Each case tests one behaviour that Dyno relies on, with the real library in its own process and with the daemons of the stack. If the \
-library hangs or crashes, that case fails and the others continue. Nothing is left behind. Cases that the capabilities of the adapter \
-exclude are skipped with a reason.
+library hangs or crashes, that case fails and the others continue. Nothing is left behind. If the adapter lacks a \
+capability, the cases that need it are skipped, and the reason is printed.
 
   dyno conformance ./libdyno_mymw.so                     the library with its default settings
   dyno conformance ./libdyno_mymw.so --set queue_depth=16
@@ -28,7 +28,7 @@ pub(crate) struct ConformanceArgs {
     /// Only these cases, separated by commas.
     #[arg(long = "case", value_name = "A,B", value_delimiter = ',')]
     pub(crate) cases: Vec<String>,
-    /// Accept lost messages with these options, although the adapter declares that it can be reliable.
+    /// Accept lost messages, even if the adapter declares that it can be reliable: use this if the options of --set make it unreliable.
     #[arg(long)]
     pub(crate) best_effort: bool,
     /// The time after which a case counts as hanging.

@@ -40,8 +40,8 @@ pub(crate) enum FailOn {
 /// `dyno compare`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Dyno compares cells that have the same factors. If each run has exactly one stack that the other run lacks, Dyno compares these two \
-stacks.
+Dyno compares experiments that have the same stack and factors. If each run has exactly one stack that the other run lacks, Dyno compares \
+these two stacks.
 
 The heading lists the differences between the two runs. If there is more than one, Dyno cannot attribute a change in the figures to any of \
 them. The machine itself may also have changed between the runs: if the floor changed, Dyno calls nothing faster or slower. `dyno run \
@@ -50,13 +50,13 @@ SUITE --against …` interleaves both sides, and `dyno compare RUN` then compare
 All intervals of the table hold at once with the given confidence. Lost messages and failed trials
 have their own rows.
 
-Failures, losses and omissions never improve a verdict. Dyno does not call a side with failed or
-missing trials faster or the same. A good verdict must also hold with the disturbed trials included,
-and without the lost messages.
+Failures, losses and omissions never improve a verdict. Dyno does not call a side \"faster\" or \
+\"the same\" if it has failed or missing trials. A good verdict must also hold if the disturbed \
+trials are included, and if the lost messages are left out.
 
-Exit codes: without --fail-on always 0. With --fail-on slower: 8 if the new side is slower, delivers
-less, loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, losses
-or failures, unless --allow-undecided is given; otherwise 0.")]
+Exit codes: without --fail-on always 0. With --fail-on slower: 8 if the new side is slower, \
+delivers less, loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, the \
+losses or the failures, unless --allow-undecided is given; otherwise 0.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as
     /// outputs of other tools and shown side by side, without verdicts.
@@ -80,7 +80,7 @@ pub(crate) struct CompareArgs {
     /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if a row has this verdict, and with code 7 if this is undecided. Without this option the code is always 0.
+    /// End with code 8 if a row has this verdict, and with code 7 if Dyno cannot decide whether a row has it. Without this option the code is always 0.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
     /// With --fail-on: end with code 0 if nothing is slower but something is undecided.
@@ -104,7 +104,7 @@ A limits file (docs/reference/limits-files.md) contains requirements such as
 A limit passes only if the whole interval is within it, and fails only if the whole interval is \
 outside. Everything in between is undecided, and undecided is not a pass.
 
-Without a limits file, earlier runs on the same machine define what is usual:
+Instead of using a limits file, you can compare a run with earlier runs on the same machine:
 
   dyno check --history runs/
 
@@ -130,7 +130,7 @@ pub(crate) struct CheckArgs {
     /// Compare the run with earlier ones: run directories, or directories that hold run directories.
     #[arg(add = complete::runs(), long, value_name = "DIR", conflicts_with = "tool")]
     pub(crate) history: Vec<PathBuf>,
-    /// The chance that the table of --history has a false alarm.
+    /// The chance that --history reports a false alarm anywhere in its table.
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = level, requires = "history")]
     pub(crate) level: f64,
     /// A figure that is worse than usual by at most this share still counts as usual.
@@ -167,7 +167,7 @@ pub(crate) struct TrendArgs {
     /// Run directories, or directories that hold run directories, such as `runs`.
     #[arg(add = complete::runs(), value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
-    /// The quantile of each trial.
+    /// The quantile to track; each trial has one value of it.
     #[arg(long, value_name = "P", default_value = "p50", value_parser = parse_quantile)]
     pub(crate) quantile: f64,
     /// Only this metric, named as in limits files, instead of the headline metric, losses, throughput, processor time
@@ -186,7 +186,7 @@ pub(crate) struct TrendArgs {
     /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,
-    /// End with code 8 if the newest change of a series is for the worse.
+    /// End with code 8 if the newest change of a series makes it worse.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct ReportArgs {
     pub(crate) runs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Begin the report with these requirements and the verdicts on them for every stack
+    /// Begin the report with these requirements, and say for every stack whether it meets them
     /// (docs/reference/limits-files.md).
     #[arg(long, value_name = "LIMITS.TOML")]
     pub(crate) limits: Option<PathBuf>,

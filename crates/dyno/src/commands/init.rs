@@ -55,7 +55,9 @@ pub(crate) fn init(args: &InitArgs) -> Result {
         let shown = file.display();
         return Err(Failure::message(
             Code::Usage,
-            format!("a suite file has a name that ends in .toml, and {shown} has not"),
+            format!(
+                "the name of a suite file ends in .toml, unlike {shown}; write for example my-suite.toml"
+            ),
         ));
     }
     let every = STACKS.split(',').map(str::to_owned).collect::<Vec<_>>();

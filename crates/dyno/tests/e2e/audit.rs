@@ -232,9 +232,9 @@ fn what_cannot_be_read_is_said() {
     let refused = |source: &str, code: i32| place.run(&["audit", source]).with_code(code);
     refused("none.toml", 1).says("cannot read none.toml");
     refused("none.json", 1).says("cannot read none.json");
-    refused("none", 5).says("none is not a run directory");
+    refused("none", 5).says("cannot find a run in none");
     place.file("words.txt", "nothing of a tool\n");
-    refused("words.txt", 3).says("Dyno does not recognise a tool by the first lines");
+    refused("words.txt", 3).says("Dyno does not recognise the tool that wrote this file");
     place.file(
         "half.toml",
         "[source]\ntitle = \"x\"\n[[table]]\nid = \"t\"\n",
@@ -489,7 +489,7 @@ fn outputs_and_runs_are_not_mixed() {
         .says("which Dyno cannot export");
     place.file("words.txt", "nothing of a tool\n");
     for command in ["show", "report"] {
-        refused(&[command, "words.txt"], 3).says("Dyno does not recognise a tool");
+        refused(&[command, "words.txt"], 3).says("Dyno does not recognise the tool");
     }
     assert!(!place.path("page.html").exists() && !place.path("x").exists());
 }

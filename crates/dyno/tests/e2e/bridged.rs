@@ -147,11 +147,11 @@ impl Bridged {
         let said = place
             .run(&["show", "out"])
             .with_code(0)
-            .says("bridged by bridge, which Dyno cannot look into")
+            .says("bridged by bridge: Dyno cannot look inside")
             .says(self.alone);
         match told {
             true => {
-                said.says("residence, from outside (the chain minus the sum of its legs alone)");
+                said.says("residence time, from outside (the chain minus the sum");
             }
             // Nothing is said of trials that the host disturbed, and on a busy one that may be all of them.
             false => eprintln!("NOT TESTED: the residence: the host disturbed too many trials"),

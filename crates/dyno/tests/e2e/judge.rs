@@ -623,7 +623,7 @@ fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
     }
     check(&gate)
         .with_code(7)
-        .says("too few runs: 3 of its history have it, but 6 are needed");
+        .says("too few runs: 3 in the history have this figure, but 6 are needed");
     for day in 4..8 {
         night(&format!("night-{day}"), "fast", day, &|_| ());
     }

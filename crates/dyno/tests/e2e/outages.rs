@@ -49,7 +49,7 @@ fn trial(stack: &str, fault: &str, more: &str, arguments: &[&str]) -> Value {
     trial.clone()
 }
 
-/// From the begin of the fault until its end, at the least and at the most that the two readings of each allow, in ns.
+/// From the start of the fault until its end, at the least and at the most that the two readings of each allow, in ns.
 #[track_caller]
 fn lasted(trial: &Value) -> (i64, i64) {
     let at = |which: &str, reading: usize| {

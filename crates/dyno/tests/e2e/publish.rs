@@ -263,12 +263,12 @@ fn what_cannot_be_repeated_is_refused_in_one_sentence_and_nothing_is_written() {
     refused(
         &["--like", "tmp"],
         5,
-        "tmp is not a run directory: it has no run.json",
+        "cannot find a run in tmp: it has no run.json",
     );
     refused(
         &["--like", "nowhere"],
         5,
-        "nowhere is not a run directory: it does not exist",
+        "cannot find a run in nowhere: it does not exist",
     );
     place
         .run(&["run", "quick", "--like", "out", "--out", "new"])

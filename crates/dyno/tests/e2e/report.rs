@@ -143,7 +143,7 @@ fn foreign_newer_truncated_and_missing_runs_are_named_and_the_others_are_shown()
         .says("it has no run.json")
         .says("written by a newer Dyno (format 99)")
         .says("cut/run.json is damaged")
-        .says("nowhere is not a run directory: it does not exist")
+        .says("cannot find a run in nowhere: it does not exist")
         .says("1 run, 3 experiments");
     let (text, data) = page(&place, "report.html");
     assert!(text.contains("Could not be read"));
@@ -289,7 +289,7 @@ fn limits_are_what_the_page_opens_with_and_say_what_check_says() {
     };
     assert!(at("id=\"requirements\"") < at("id=\"answers\""));
     assert!(text.contains("nothing &lt;lost&gt;"));
-    assert!(text.contains("breaks 1 of 2"), "pipe");
+    assert!(text.contains("violates 1 of 2"), "pipe");
     assert!(text.contains("1 of 2 undecided"), "uds-stream");
     assert!(text.contains("No stack meets, with confidence, all 3 requirements of limits.toml."));
 }

@@ -18,7 +18,7 @@ use std::time::Instant;
 const OF_A_RUN: u32 = 10;
 /// Faults of one scenario, at most.
 const FAULTS: usize = 4;
-/// From the begin of the window to the first fault and from the end of the last one, in ms: what planning asks for.
+/// From the start of the window to the first fault and from the end of the last one, in ms: what planning asks for.
 const BEFORE: usize = 110;
 const AFTER: usize = 250;
 /// Loses, repeats, reorders and damages messages, and from some message on cannot send any.

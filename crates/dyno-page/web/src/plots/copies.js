@@ -170,7 +170,7 @@ function summary(view) {
 export const copies = plotOf({
   id: 'copies',
   title: 'Parallel copies',
-  question: 'Does the latency change when every CPU does the same?',
+  question: 'Does the latency change if all CPUs do the same at once?',
   kinds: { log: true, response: false },
   empty: 'The selection has no experiment with parallel copies.',
   drawn,

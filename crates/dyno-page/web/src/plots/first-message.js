@@ -258,7 +258,7 @@ const partsOf = (view, theme, d) =>
     return [
       {
         title: panel.title,
-        xAxis: axisOf(theme, 2 * p, left.x, { log: view.log, title: 'go to first message', gap: 26 }),
+        xAxis: axisOf(theme, 2 * p, left.x, { log: view.log, title: 'start to first message', gap: 26 }),
         yAxis: categoryAxis(theme, 2 * p, names, { length: 28 }),
         series: left.series,
       },
@@ -308,7 +308,7 @@ function summary(view) {
 export const firstMessage = plotOf({
   id: 'first-message',
   title: 'First message',
-  question: 'How long does it take from the start until every receiver has heard every sender?',
+  question: 'How long does it take from the start until every receiver has a message from every sender?',
   kinds: { log: true, response: false },
   empty: 'No start of the selected stacks was recorded.',
   drawn,

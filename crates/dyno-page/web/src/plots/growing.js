@@ -48,7 +48,7 @@ function drawn(view) {
   const d = sizePanels(able, slope, LEAST);
   const cells = able.flatMap((s) => s.cells);
   if (cells.some((c) => metricHere(view, c) !== 'service_ns')) {
-    d.notes.push('The fits go through median service times, whatever is shown.');
+    d.notes.push('The fits use median service times, even if another metric is shown.');
   }
   if (d.panels.some((p) => p.series.some((s) => s.trials.some((t) => t.trial.counted === false)))) {
     d.notes.push('Hollow: the host disturbed the trial, so the fit leaves it out.');
@@ -56,7 +56,7 @@ function drawn(view) {
   for (const panel of d.panels) {
     for (const s of panel.series.filter((one) => !one.fit.s_ms_per_mb)) {
       const where = d.panels.length > 1 ? ` (${panel.title})` : '';
-      d.notes.push(`${short(seriesName(view, s.cell), 40)}${where} has no S: ${short(s.fit.reason ?? 'no line fits', 120)}`);
+      d.notes.push(`${short(seriesName(view, s.cell), 40)}${where} has no scaling factor S: ${short(s.fit.reason ?? 'no line fits', 120)}`);
     }
   }
   return d;
@@ -152,7 +152,7 @@ function summary(view) {
   const sorted = all
     .filter((s) => s.fit.s_ms_per_mb && !isYardstick(s.cell))
     .sort((a, b) => a.fit.s_ms_per_mb.value - b.fit.s_ms_per_mb.value);
-  if (sorted.length === 0) return `Growing sizes of ${plural(all.length, 'series')}, none of which fits a line.`;
+  if (sorted.length === 0) return `Growing sizes of ${plural(all.length, 'series')}: no line fits any of them.`;
   const text = sorted.slice(0, 6).map((s) => `${short(seriesName(view, s.cell), 40)} ${fitText(s.fit)}`);
   const rest = sorted.length > 6 ? [`and ${sorted.length - 6} more`] : [];
   return `Scaling factor S of ${plural(all.length, 'series')}, the best first: ${[...text, ...rest].join('; ')}.`;

@@ -101,7 +101,7 @@ function drawn(view) {
   });
   const notes = [
     ...searches.slice(0, MAX_SERIES).map((s) => answerOf(view, s)),
-    ...(panels.length > 0 ? ['Filled: all limits are kept; large: confirmed by separate trials. ✕: a limit is broken. Hollow: undecided.'] : []),
+    ...(panels.length > 0 ? ['Filled: all limits are met; large: confirmed by separate trials. ✕: a limit is violated. Hollow: undecided.'] : []),
     ...leftOut({ panels, ...rest }),
   ];
   return { searches, panels, shared, notes };
@@ -111,14 +111,14 @@ function drawn(view) {
 function answerOf(view, { capacity, raised, cell }) {
   const { end, kept, broken, undecided } = capacity;
   const why = capacity.broke_first[0] ? ` (${short(capacity.broke_first[0], 90)})` : '';
-  const from = broken === null ? '' : `, broken from ${raised.text(broken)}${why}`;
+  const from = broken === null ? '' : `, violated from ${raised.text(broken)}${why}`;
   const ends = undecided.length > 2 ? [undecided[0], undecided[undecided.length - 1]] : undecided;
   const open = undecided.length ? `; ${ends.map(raised.text).join(' to ')} undecided` : '';
   const said = {
-    found: () => `kept up to ${raised.text(kept)}${from}`,
-    top: () => `${raised.text(kept)} is kept, the highest that can be tried`,
-    first: () => `not even ${raised.text(capacity.curve[0].value)} is kept with confidence${from}`,
-    unfinished: () => `not finished; ${kept === null ? 'nothing is kept so far' : `so far kept up to ${raised.text(kept)}`}${from}`,
+    found: () => `met up to ${raised.text(kept)}${from}`,
+    top: () => `${raised.text(kept)} meets all limits, and is the highest value that can be tried`,
+    first: () => `not even ${raised.text(capacity.curve[0].value)} meets all limits with confidence${from}`,
+    unfinished: () => `not finished; ${kept === null ? 'no value meets all limits so far' : `so far met up to ${raised.text(kept)}`}${from}`,
   }[end];
   return `${short(seriesName(view, cell), 40)}, ${short(cell.e.experiment, 30)}: ${said ? said() : NONE}${open}.`;
 }
@@ -246,7 +246,7 @@ function hover(view, theme, d, { data }) {
       [panel.limit.measure, figureText(panel.unit, mark)],
       ['required', panel.limit.required],
       ['delivered', hz === null ? null : withPrefix(hz, '/s')],
-      ['sent, share of due messages', point.sent_share === null ? null : share(point.sent_share)],
+      ['share of due messages that were sent', point.sent_share === null ? null : share(point.sent_share)],
     ],
     notes: [mark.held.reason],
   });
@@ -286,7 +286,7 @@ function summary(view) {
 export const knee = plotOf({
   id: 'knee',
   title: 'Search for the capacity',
-  question: 'Up to which value are the limits kept, and what happens there?',
+  question: 'Up to which value are the limits met, and what happens there?',
   kinds: { log: true, response: false },
   empty: 'No search for a capacity is selected: see dyno run --search.',
   drawn,

@@ -1,4 +1,4 @@
-// The whole matrix: a row for each stack, a column for each question, the colour by how many times as long as the
+// Heat map: a row for each stack, a column for each question, the colour by how many times as long as the
 // best of the column (or as its floor) it takes. Every cell has its number; what failed has a cross. Each wait strategy has
 // a matrix of its own, so that what polls never stands beside what sleeps.
 
@@ -159,7 +159,7 @@ function notesOf(view, d, left) {
     ['·', '· not run'],
   ];
   const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);
-  const of = byFloor(view) ? 'times the floor of the same question' : 'times the best stack of the same question';
+  const of = byFloor(view) ? 'multiples of the floor of the same question' : 'multiples of the best stack for the same question';
   const bold = byFloor(view) ? '' : 'Bold: the smallest; the answers say which stacks cannot be distinguished from it. ';
   const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${bold}${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
   if (left > 0) notes.push(`${plural(left, 'question')} left out: choose experiments, sizes or conditions above to see others.`);
@@ -446,7 +446,7 @@ function summary(view) {
 
 export const matrix = {
   id: 'matrix',
-  title: 'The whole matrix',
+  title: 'Heat map',
   question: 'Which stack is best for each question, and how much slower are the others?',
   kinds: { log: false, response: true, ratio: true },
   applies: (view) => !view.one && drawn(view).columns.length > 0,

@@ -1,4 +1,4 @@
-// Arrivals around a fault: a line for each trial and receiver, a tick for each arrival, relative to the begin of the fault, whose
+// Arrivals around a fault: a line for each trial and receiver, a tick for each arrival, relative to the start of the fault, whose
 // time is shaded. A panel for each stack and fault.
 
 import { duration } from '../format.js';
@@ -31,7 +31,7 @@ function drawn(view) {
       return { cell, lines, title: [seriesName(view, cell), cell.e.fault, ...words.filter((w) => w !== cell.e.fault)].join(', ') };
     },
   });
-  const notes = ['Shaded: the time of the fault. A tick: an arrival, or the first of several that stand too close to be told apart.'];
+  const notes = ['Shaded: the time of the fault. A tick: an arrival, or the first of several that are too close to draw separately.'];
   const lines = panels.flatMap((p) => p.lines);
   if (lines.some(isDeaf)) notes.push('Red: the receiver got no newer message after the fault.');
   if (lines.some((l) => !l.end)) notes.push('✕: the trial failed, or no receiver was left.');
@@ -51,7 +51,7 @@ function panelOf(view, theme, panel, i) {
   const x = scaleOf([...at, 0, span], { log: false, zero: false });
   const y = { min: 0, max: lines.length, ticks: [] };
   return {
-    xAxis: axisOf(theme, i, x, { log: false, format: signedTick, title: 'after the begin of the fault', gap: 26 }),
+    xAxis: axisOf(theme, i, x, { log: false, format: signedTick, title: 'after the start of the fault', gap: 26 }),
     yAxis: axisOf(theme, i, y, { log: false, title: 'trials', gap: 24, lines: false, inverse: true, axisLabel: { show: false } }),
     series: [shade(theme, i, span, lines.length), raster(theme, i, panel, style)],
   };
@@ -120,7 +120,7 @@ function hover(view, theme, d, { cell, data }) {
   return cellTip(view, cell, theme, {
     metric: 'recovery_ns',
     first: [
-      [`trial ${trial.number}`, end ? `receiver ${end.receiver}` : '✕ no receiver told'],
+      [`trial ${trial.number}`, end ? `receiver ${end.receiver}` : '✕ no record of a receiver'],
       ['recovery', recovery],
     ],
     notes: [trial.message, ...(trial.disturbed ?? []).slice(0, 2)],

@@ -224,7 +224,7 @@ function summary(view) {
 export const resources = plotOf({
   id: 'resources',
   title: 'Memory and CPU',
-  question: 'What does it cost, daemons included?',
+  question: 'How much CPU time and memory does each stack use, including its daemons?',
   kinds: { log: false, response: false },
   empty: 'The selection has no recorded cost.',
   drawn,

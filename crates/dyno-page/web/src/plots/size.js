@@ -50,7 +50,7 @@ function drawn(view) {
   const service = able.every((s) => s.cells.every((c) => metricOf(view, c).metric === 'service_ns'));
   if (fits) {
     d.notes.push(
-      `Thin lines are the fits with the scaling factor S${service ? '' : '; they go through median service times, whatever is shown'}.`,
+      `Thin lines are the fits with the scaling factor S${service ? '' : '; they use median service times, even if another metric is shown'}.`,
     );
   }
   return d;
@@ -190,7 +190,7 @@ const columns = (view) => [
   column('samples', ({ n }) => n),
   column('trials', ({ cell }) => cell.e.trials),
   ...slopeColumns,
-  rounded('S at no payload', ({ fit }) => (fit?.s_ms_per_mb ? fit.intercept_ns : null), 'ns'),
+  rounded('S at zero payload', ({ fit }) => (fit?.s_ms_per_mb ? fit.intercept_ns : null), 'ns'),
   column('published', ({ other }) => other?.value_ns, 'ns'),
   column('source', ({ other }) => other && `${other.quantile === 'mean' ? 'mean; ' : ''}${sourceText(other.source)}`),
   column('remark', ({ cell, metric, q, fit }) => lack(cell, metric)?.text ?? (q.state === 'refused' ? q.text : fit?.reason)),

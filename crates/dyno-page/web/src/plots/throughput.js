@@ -184,7 +184,7 @@ function hover(view, theme, d, { cell }) {
         ['delivered', `${rate(r.delivered)} [${rate(r.spread.min)} to ${rate(r.spread.max)} over trials]`],
         ['lost', r.lost > 0 ? share(r.lost) : 'none'],
         ['data', bytes ? withPrefix(bytes, 'B/s') : null],
-        ['in blocked sends', blocked > 0 ? share(blocked) : null],
+        ['blocked in sends', blocked > 0 ? share(blocked) : null],
       ]
     : [];
   return cellTip(view, cell, theme, { first });

@@ -252,7 +252,7 @@ function partsOf(view, theme, d) {
     const what = panel.relative ? 'p50 of each trial' : 'p50 (filled) and p99 (hollow, small) of each trial';
     return [
       {
-        title: `${run}${what} along the run`,
+        title: `${run}${what} during the run`,
         xAxis: axisOf(theme, 2 * p, x, { log: false, axisLabel: { show: false } }),
         yAxis: axisOf(theme, 2 * p, top.y, { log: view.log || panel.relative, title, gap: 56, ...ratio }),
         series: top.series,
@@ -316,17 +316,17 @@ function rows(d, view) {
 function summary(view) {
   const { panels, blocks } = drawn(view);
   const trials = panels.flatMap((p) => p.trials);
-  if (trials.length === 0) return 'Along the run: no trials are selected.';
+  if (trials.length === 0) return 'Course of the run: no trials are selected.';
   const disturbed = trials.filter((t) => t.trial.disturbed?.length > 0).length;
   const failed = trials.filter((t) => t.failed).length;
   const stacks = new Set(trials.map((t) => seriesName(view, t.cell)));
   const within = blocks.length ? ` Below: quantiles within the windows of ${plural(blocks.length, 'experiment')}.` : '';
-  return `${plural(trials.length, 'trial')} of ${plural(stacks.size, 'stack')} along the run; ${disturbed} disturbed by the host, ${failed} failed.${within}`;
+  return `${plural(trials.length, 'trial')} of ${plural(stacks.size, 'stack')} during the run; ${disturbed} disturbed by the host, ${failed} failed.${within}`;
 }
 
 export const time = plotOf({
   id: 'time',
-  title: 'Along the run',
+  title: 'Course of the run',
   question: 'Did the machine or anything else change during the run?',
   kinds: { log: true, response: true },
   empty: 'The selection has no stored trials.',

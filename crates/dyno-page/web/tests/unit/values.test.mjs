@@ -161,7 +161,7 @@ test('growing: the median of each trial, and the fit at its size', () => {
   assert.equal(all[0].metric, 'service_ns');
   assert.equal(all[0].fit, 225_000);
   const notes = plot('growing').notes(view(rich()));
-  assert.ok(notes.some((n) => n.includes('zenoh-tcp has no S: too few trials')), String(notes));
+  assert.ok(notes.some((n) => n.includes('zenoh-tcp has no scaling factor S: too few trials')), String(notes));
 });
 
 test('throughput: rates, and the loss from counts', () => {
@@ -345,9 +345,9 @@ test('the way to a capacity: every value that was tried stands over the one that
   assert.equal(new Set(marks.data.map((m) => m.symbol)).size, 2, 'what is broken has a mark of its own');
   assert.equal(marks.data.find((m) => m.symbolSize === 12).value[0], 2000);
   const notes = plot('knee').notes(v);
-  assert.equal(notes[0], 'tcp, stream: kept up to 2 kHz, broken from 4 kHz (nothing lost, loss ≤ 0: 10 %); 3 kHz undecided.');
-  assert.match(notes[1], /not even 1 kHz is kept with confidence, broken from 1 kHz \(the sources sent only 50 % of what was due\)\.$/);
-  assert.match(notes[2], /^udp, stream: not finished; so far kept up to 2 kHz\.$/);
+  assert.equal(notes[0], 'tcp, stream: met up to 2 kHz, violated from 4 kHz (nothing lost, loss ≤ 0: 10 %); 3 kHz undecided.');
+  assert.match(notes[1], /not even 1 kHz meets all limits with confidence, violated from 1 kHz \(the sources sent only 50 % of what was due\)\.$/);
+  assert.match(notes[2], /^udp, stream: not finished; so far met up to 2 kHz\.$/);
   assert.equal(plot('knee').applies(view(stacks(2))), false, 'a run that was no search');
 });
 

@@ -72,7 +72,7 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
     let cpus = allowed_cpus();
     let mut failed = Failed::default();
 
-    steps.begin("2/5 watching the machine while nothing of Dyno runs");
+    steps.begin("2/5 watching the machine while Dyno is idle");
     let before = interrupts::read_interrupts();
     let BareMachine { gaps, load } = failed
         .keep(dyno_measure::bare_machine(clock, &cpus, WATCH))

@@ -47,7 +47,7 @@ pub(super) fn render(report: &Report) -> String {
         "Host noise: gaps above 1 µs in a thread that only reads the clock",
         gap_lines(f),
     );
-    section("Rights", right_lines(f));
+    section("Permissions", right_lines(f));
     section("Limits", limit_lines(f));
     section("Adapters", adapter_lines(f));
     if !f.failed.is_empty() {
@@ -80,7 +80,7 @@ fn clock_lines(f: &Facts) -> Vec<String> {
     let mut lines = vec![format!("time stamps come from {}", f.clock.source)];
     for c in &f.clocks {
         lines.push(format!(
-            "{:<24} {:>6.1} ns a reading, resolution {:.1} ns",
+            "{:<24} {:>6.1} ns per reading, resolution {:.1} ns",
             c.name, c.cost_ns, c.resolution_ns
         ));
     }
@@ -98,7 +98,7 @@ fn adapter_lines(f: &Facts) -> Vec<String> {
     for l in &f.libraries {
         lines.push(format!("{:<12} {}", l.adapter, l.library.display()));
         for other in &l.passed_over {
-            lines.push(format!("{:<12} passed over: {}", "", other.display()));
+            lines.push(format!("{:<12} not used: {}", "", other.display()));
         }
     }
     let unavailable = f.unavailable.iter();
@@ -117,7 +117,7 @@ fn core_lines(f: &Facts) -> Vec<String> {
         };
         let r = &p.round_trip;
         format!(
-            "cpu {} ↔ cpu {}, {who:<9}  p50 {}  p90 {}  p99 {}  max {}  (without stamps {:.0} ns)",
+            "cpu {} ↔ cpu {}, {who:<9}  p50 {}  p90 {}  p99 {}  max {}  (without time stamps {:.0} ns)",
             p.cpu, p.peer_cpu, r.p50, r.p90, r.p99, r.max, p.bare_ns
         )
     };
@@ -153,7 +153,7 @@ fn timer_lines(f: &Facts) -> Vec<String> {
     }
     for s in &f.speeds {
         lines.push(format!(
-            "the same work on cpu {}: p50 {}, p99 {}, max {}",
+            "a fixed amount of work on cpu {}: p50 {}, p99 {}, max {}",
             s.cpu, s.piece.p50, s.piece.p99, s.piece.max
         ));
     }
