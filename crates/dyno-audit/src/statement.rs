@@ -1,5 +1,6 @@
 //! What a source claims: figures as printed, each with its place, and how they hang together.
 
+pub use dyno_report::published::cell::{Bound, Dimension, Unit};
 pub use dyno_report::published::statement::{Access, Clock, Loop, Of, Quantity, Trip, Wait};
 use std::collections::BTreeMap;
 
@@ -108,50 +109,6 @@ pub struct Printed {
     pub bound: Bound,
     /// Its unit.
     pub unit: Unit,
-}
-
-/// What a printed number says of the true one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Bound {
-    /// It is this, rounded.
-    #[default]
-    Rounded,
-    /// It is about this (`~50 ms`).
-    About,
-    /// It is at most this.
-    Below,
-    /// It is at least this.
-    Above,
-}
-
-/// A unit: `factor` of the base unit of its dimension.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
-    /// As printed.
-    pub text: String,
-    /// What it measures.
-    pub dimension: Dimension,
-    /// Base units in one of it.
-    pub factor: f64,
-}
-
-/// What a unit measures, with its base unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dimension {
-    /// Seconds.
-    Time,
-    /// Bytes.
-    Size,
-    /// Events per second.
-    Rate,
-    /// Bytes per second.
-    Bandwidth,
-    /// A share, a ratio, a count: one.
-    One,
-    /// Processor cycles.
-    Cycles,
-    /// Seconds per byte.
-    TimePerSize,
 }
 
 /// What a figure is of its values.
