@@ -332,7 +332,7 @@ impl CapacitySearch {
         });
         let refused = |r: &&dyno_model::plan::Refusal| {
             (&r.experiment, &r.stack) == (&first.name, &first.stack)
-                && self.raise.is_all_between_texts(first, &r.factors)
+                && is_rung(self.raise, first, &r.factors)
         };
         Some(Capacity {
             experiment: first.clone(),
@@ -371,6 +371,27 @@ pub fn capacities(run: &Run) -> Result<Option<Capacities>, LimitsError> {
         search.note(trial);
     }
     Ok(Some(search.capacities()))
+}
+
+/// Whether the factors of a refused cell are those of a ladder but for the raised one.
+fn is_rung(raised: Raised, first: &Experiment, refused: &str) -> bool {
+    // In the order of a refusal's factors.
+    let own = [
+        first.workload.to_string(),
+        first.payload.to_string(),
+        first.wait.to_string(),
+        first.access.to_string(),
+        first.placement.to_string(),
+        first.topology.to_string(),
+    ];
+    let raised = match raised {
+        Raised::Rate => 0,
+        Raised::Payload => 1,
+        Raised::Clients => 5,
+    };
+    let refused: Vec<&str> = refused.split(", ").collect();
+    let alike = |(i, (a, b)): (usize, (&String, &&str))| i == raised || a == b;
+    own.len() == refused.len() && own.iter().zip(&refused).enumerate().all(alike)
 }
 
 fn is_failed(trial: &TrialRecord) -> bool {
