@@ -1,26 +1,13 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
-use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::factors::{apart, question};
 use dyno_model::machine::SHARING;
 use dyno_model::plan::{Against, Plan};
 use dyno_model::{Experiment, Raised};
 
-/// Two experiments of different runs share it if they are the same question, whatever their stacks are and make of a
-/// call.
-pub(crate) fn question(e: &Experiment) -> String {
-    let keys = apart().map(|f| f.key(e));
-    let keys: Vec<String> = std::iter::once(e.name.clone()).chain(keys).collect();
-    keys.join("\n")
-}
-
-/// The same for a call over a pair of channels and for one that is the stack's own apart.
+/// The question of an experiment, with a call over a pair of channels and one that is the stack's own apart.
 pub(crate) fn question_and_exchange(e: &Experiment) -> String {
     format!("{}\n{}", question(e), e.exchange())
-}
-
-/// The factors that tell questions apart.
-fn apart() -> impl Iterator<Item = &'static Factor> {
-    factors::all().filter(|f| f.between_runs == BetweenRuns::Apart)
 }
 
 /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.

@@ -221,6 +221,17 @@ pub fn in_files() -> impl Iterator<Item = &'static Factor> {
     of(true).chain(of(false))
 }
 
+/// The factors that distinguish questions.
+pub fn apart() -> impl Iterator<Item = &'static Factor> {
+    all().filter(|f| f.between_runs == BetweenRuns::Apart)
+}
+
+/// A text that two experiments share if and only if they are the same question, whatever their stacks are and make of a call.
+pub fn question(e: &Experiment) -> String {
+    let keys: Vec<String> = apart().map(|f| f.key(e)).collect();
+    format!("{}\n{}", e.name, keys.join("\n"))
+}
+
 macro_rules! factors {
     ($($title:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         const FACTORS: &[Factor] = &[$(Factor {
@@ -456,6 +467,8 @@ fn host_number(e: &Experiment) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::PayloadSize;
+    use crate::workload::Workload;
     use std::collections::BTreeSet;
 
     #[test]
@@ -466,5 +479,20 @@ mod tests {
         let columns = || FACTORS.iter().flat_map(|f| f.columns);
         let keys: BTreeSet<&str> = columns().map(|(key, _)| *key).collect();
         assert_eq!(keys.len(), columns().count());
+    }
+
+    #[test]
+    fn a_flow_asks_the_same_wherever_its_group_stands_in_a_plan() {
+        let of = |flow: &str| {
+            let payload = PayloadSize::new(64).unwrap();
+            let mut e = Experiment::blank(ExperimentId(0), "s", Workload::Flood, payload);
+            e.flow = Some(serde_json::from_str(flow).unwrap());
+            question(&e)
+        };
+        let first = of(r#"{"name":"a","group":0,"processes":"per-side"}"#);
+        let same = of(r#"{"name":"a","group":5,"processes":"per-side","alone":7}"#);
+        let other = of(r#"{"name":"b","group":0,"processes":"per-side"}"#);
+        assert_eq!(first, same);
+        assert_ne!(first, other);
     }
 }

@@ -1,8 +1,9 @@
 //! Which experiments of two runs belong together.
 
 use super::comparison::LeftOut;
-use crate::cell::{self, question};
+use crate::cell;
 use dyno_model::Experiment;
+use dyno_model::factors::question;
 use dyno_model::plan::Plan;
 use std::collections::BTreeSet;
 

@@ -2,11 +2,12 @@
 
 use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row};
 use super::ratio::ends;
-use crate::cell::{between, question};
+use crate::cell::between;
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
 use crate::page::{Page, Tone, rendered};
+use dyno_model::factors::question;
 use dyno_report::utc;
 use dyno_stats::POWER;
 

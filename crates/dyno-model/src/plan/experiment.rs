@@ -309,15 +309,6 @@ impl Experiment {
     pub const fn has_common_window(&self) -> bool {
         self.flow.is_some() || self.slices.is_some()
     }
-
-    /// Whether both ask for the same flow, or neither is one.
-    pub fn is_same_flow(&self, other: &Experiment) -> bool {
-        match (&self.flow, &other.flow) {
-            (Some(a), Some(b)) => a.is_alike(b),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        }
-    }
 }
 
 /// Those of `all` that are measured in one trial with this one, itself among them, in their order.
