@@ -43,8 +43,19 @@ pub struct Setting {
     pub key: &'static str,
     /// The values that it accepts, and the field that stores them.
     pub set: Set,
-    /// Whether a flow may have its own.
-    pub is_of_flow: bool,
+    /// Whose it is.
+    pub scope: Scope,
+}
+
+/// Whose a setting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// An experiment's: it holds for all flows.
+    Experiment,
+    /// A flow's, or that of all flows.
+    Flow,
+    /// As [`Flow`](Self::Flow), of its receivers: a flow that reads what another one sends has its own.
+    Receiver,
 }
 
 /// Puts the value of a setting into an experiment.
@@ -343,7 +354,7 @@ factors! {
         default: Some("not locked"),
         between_runs: BetweenRuns::Named,
         columns: &[("mlock", Of::Flag(|e| Some(e.mlock)))],
-        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), is_of_flow: false }),
+        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), scope: Scope::Experiment }),
     }
     "echo" {
         place: 12,
@@ -351,7 +362,7 @@ factors! {
         text: |e| e.echo_poll.map_or(String::new(), |t| format!("sleeps {t} after each answer")),
         is_load: true,
         columns: &[("echo_poll_ns", Of::Count(|e| Some(e.echo_poll?.0)))],
-        setting: Some(Setting { key: "echo_poll", set: Set::Time(|e, t| e.echo_poll = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "echo_poll", set: Set::Time(|e, t| e.echo_poll = Some(t)), scope: Scope::Flow }),
     }
     "sink" {
         place: 13,
@@ -359,7 +370,7 @@ factors! {
         text: |e| e.sink_pause.map_or(String::new(), |t| format!("sleeps {t} after each message")),
         is_load: true,
         columns: &[("sink_pause_ns", Of::Count(|e| Some(e.sink_pause?.0)))],
-        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), scope: Scope::Receiver }),
     }
     "cyclic sink" {
         place: 14,
@@ -367,7 +378,7 @@ factors! {
         text: |e| e.sink_cycle.map_or(String::new(), |t| format!("takes all messages every {t}")),
         is_load: true,
         columns: &[("sink_cycle_ns", Of::Count(|e| Some(e.sink_cycle?.0)))],
-        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), scope: Scope::Receiver }),
     }
     "host" {
         place: 15,
@@ -381,7 +392,7 @@ factors! {
         text: |e| e.start.map_or(String::new(), |start| start.to_string()),
         between_runs: BetweenRuns::Named,
         columns: &[("start", Of::Text(|e| Some(e.start?.to_string())))],
-        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), is_of_flow: false }),
+        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), scope: Scope::Experiment }),
     }
     "reboot" {
         place: 17,
@@ -389,7 +400,7 @@ factors! {
         text: |e| if e.reboot { "before each trial" } else { "" }.into(),
         between_runs: BetweenRuns::Named,
         columns: &[("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
-        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), is_of_flow: false }),
+        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), scope: Scope::Experiment }),
     }
     "fault" {
         place: 18,
@@ -405,7 +416,7 @@ factors! {
         lead: "pacer ",
         text: |e| pacer(e).unwrap_or_default(),
         columns: &[("pacer", Of::Text(pacer))],
-        setting: Some(Setting { key: "pacer", set: Set::Pacing(|e, pacer| e.pacer = pacer), is_of_flow: true }),
+        setting: Some(Setting { key: "pacer", set: Set::Pacing(|e, pacer| e.pacer = pacer), scope: Scope::Flow }),
     }
     "window" {
         place: 20,
