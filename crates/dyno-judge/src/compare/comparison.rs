@@ -70,6 +70,8 @@ pub struct Comparison {
     pub unknown: Vec<String>,
     /// The floor that moved most between two runs on the same machine, if one did beyond the margin.
     pub moved: Option<MovedFloor>,
+    /// The number of runs of the history by which the intervals cover what runs differ by; `None` where there is no history.
+    pub history: Option<usize>,
     /// The cells that both sides have.
     pub cells: Vec<ComparedCell>,
     /// The cells that could not be compared, with the reason.

@@ -36,6 +36,9 @@ impl Comparison {
                 format!("undecided: needs {more} more {what}s")
             }
             Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
+            Finding::Undecided { more: None } if self.history.is_some() => {
+                "undecided: within the scatter of runs and trials".into()
+            }
             Finding::Undecided { more: None } => {
                 format!("undecided: needs an unknown number of further {what}s")
             }
@@ -157,7 +160,12 @@ impl Comparison {
                 percent(POWER)
             ));
         }
-        if !self.paired {
+        if let Some(runs) = self.history {
+            lead.push(format!(
+                "The intervals cover the scatter of trials, and what runs of one build differ by, as {} of the history show it.",
+                counted(runs as u64, "run")
+            ));
+        } else if !self.paired {
             lead.push(
                 "The intervals cover the scatter of trials, but not changes between the runs. A run with --against excludes such changes, because it interleaves both sides."
                     .into(),
