@@ -7,7 +7,7 @@ pub(crate) use dyno_report::published::cell::{Number, numbers, slug as labelled}
 use crate::formula;
 use crate::import;
 use crate::statement::{
-    Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
+    Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Statements,
 };
 use dyno_model::Metric;
 pub use dyno_report::published::statement::StatementError;
@@ -50,13 +50,7 @@ impl Statements {
         }
         let file = StatementFile::read(text, name)?;
         let mut statements = Statements {
-            source: Source {
-                title: file.source.title,
-                authors: file.source.authors,
-                year: file.source.year,
-                place: file.source.place,
-                tested: file.source.tested,
-            },
+            source: file.source,
             ..Statements::default()
         };
         for table in &file.tables {

@@ -1,5 +1,6 @@
 //! What a source claims: figures as printed, each with its place, and how they hang together.
 
+pub use dyno_report::published::Source;
 pub use dyno_report::published::cell::{Bound, Dimension, Unit};
 pub use dyno_report::published::statement::{Access, Clock, Loop, Of, Quantity, Trip, Wait};
 use std::collections::BTreeMap;
@@ -39,21 +40,6 @@ pub struct Statements {
     pub logs: Vec<String>,
     /// What a reader should know of how the output of a tool was read, or what the tool says of a failure.
     pub notes: Vec<String>,
-}
-
-/// Where statements come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
-    /// The title, or the name of the file.
-    pub title: String,
-    /// Who wrote it.
-    pub authors: Vec<String>,
-    /// Year of publication.
-    pub year: Option<u16>,
-    /// Where it can be found.
-    pub place: String,
-    /// The date of the measurement that the source names, such as `2025-11-18`.
-    pub tested: Option<String>,
 }
 
 /// One number of a source.
