@@ -255,11 +255,8 @@ with_keys! {
     }
     /// A column of a table.
     ColumnFile {
-        #[serde(default)]
         id: Option<String>,
-        #[serde(default)]
         title: Option<String>,
-        #[serde(default)]
         label: Option<String>,
         #[serde(default)]
         skip: bool,
@@ -277,7 +274,6 @@ with_keys! {
     /// What is particular to a row.
     RowFile {
         label: Spanned<String>,
-        #[serde(default)]
         id: Option<String>,
     }
     /// A sentence of the source.
@@ -461,9 +457,7 @@ pub struct StatementFile {
 pub struct RelationFile {
     #[serde(default)]
     pub place: String,
-    #[serde(default)]
     pub formula: Option<OneOrMore>,
-    #[serde(default)]
     pub kind: Option<Spanned<String>>,
     #[serde(default)]
     pub of: Vec<Spanned<String>>,
@@ -511,7 +505,6 @@ pub struct RequirementFile {
     pub text: String,
     #[serde(default)]
     pub on: Vec<Spanned<String>>,
-    #[serde(default)]
     pub source: Option<String>,
 }
 
@@ -522,7 +515,6 @@ pub struct NearestFile {
     pub of: Vec<Spanned<String>>,
     pub stack: Spanned<String>,
     pub experiment: Spanned<toml::Table>,
-    #[serde(default)]
     pub metric: Option<Spanned<String>>,
     #[serde(default)]
     pub differs: Vec<String>,
