@@ -57,8 +57,8 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
     runs(base, new, how, None)
 }
 
-/// The same with intervals that also cover what runs of one build differ by, as the history tells ([`dyno_stats::across_runs`]). Where it
-/// has too few runs of a cell, nothing good is said of that cell.
+/// The same with intervals that also cover what runs of one build differ by, as the history tells
+/// ([`dyno_stats::across_runs`]). Where it has too few runs of a cell, nothing good is said of that cell.
 pub fn compare_with_history(base: &Run, new: &Run, history: &CompareHistory) -> Comparison {
     let mut comparison = runs(base, new, &history.how, Some(history));
     comparison.history = Some(history.len());

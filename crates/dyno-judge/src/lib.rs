@@ -4,7 +4,8 @@
 //! into text. None of them says more than the trials bear: what cannot be told is `undecided`, with
 //! how many trials more it would take.
 //!
-//! - [`compare`], [`compare_with_history`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
+//! - [`compare`], [`compare_with_history`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in
+//!   words.
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
 //! - [`requirements`]: the same of a study's own, for its table.
 //! - [`CapacitySearch`]: the highest value of a factor that surely keeps such limits, over fresh trials.

@@ -50,12 +50,12 @@ pub struct Setting {
 /// Whose a setting is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// An experiment's: it holds for all flows.
-    Experiment,
+    /// That of all flows of an experiment.
+    All,
     /// A flow's, or that of all flows.
     Flow,
-    /// As [`Flow`](Self::Flow), of its receivers: a flow that reads what another one sends has its own.
-    Receiver,
+    /// As [`Flow`](Self::Flow), of its sinks: a flow that reads what another one sends has its own.
+    Sink,
 }
 
 /// Puts the value of a setting into an experiment.
@@ -237,7 +237,8 @@ pub fn apart() -> impl Iterator<Item = &'static Factor> {
     all().filter(|f| f.between_runs == BetweenRuns::Apart)
 }
 
-/// A text that two experiments share if and only if they are the same question, whatever their stacks are and make of a call.
+/// A text that two experiments share if and only if they are the same question, whatever their stacks are and make of
+/// a call.
 pub fn question(e: &Experiment) -> String {
     let keys: Vec<String> = apart().map(|f| f.key(e)).collect();
     format!("{}\n{}", e.name, keys.join("\n"))
@@ -354,7 +355,7 @@ factors! {
         default: Some("not locked"),
         between_runs: BetweenRuns::Named,
         columns: &[("mlock", Of::Flag(|e| Some(e.mlock)))],
-        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), scope: Scope::Experiment }),
+        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), scope: Scope::All }),
     }
     "echo" {
         place: 12,
@@ -370,7 +371,7 @@ factors! {
         text: |e| e.sink_pause.map_or(String::new(), |t| format!("sleeps {t} after each message")),
         is_load: true,
         columns: &[("sink_pause_ns", Of::Count(|e| Some(e.sink_pause?.0)))],
-        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), scope: Scope::Receiver }),
+        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), scope: Scope::Sink }),
     }
     "cyclic sink" {
         place: 14,
@@ -378,7 +379,7 @@ factors! {
         text: |e| e.sink_cycle.map_or(String::new(), |t| format!("takes all messages every {t}")),
         is_load: true,
         columns: &[("sink_cycle_ns", Of::Count(|e| Some(e.sink_cycle?.0)))],
-        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), scope: Scope::Receiver }),
+        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), scope: Scope::Sink }),
     }
     "host" {
         place: 15,
@@ -392,7 +393,7 @@ factors! {
         text: |e| e.start.map_or(String::new(), |start| start.to_string()),
         between_runs: BetweenRuns::Named,
         columns: &[("start", Of::Text(|e| Some(e.start?.to_string())))],
-        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), scope: Scope::Experiment }),
+        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), scope: Scope::All }),
     }
     "reboot" {
         place: 17,
@@ -400,7 +401,7 @@ factors! {
         text: |e| if e.reboot { "before each trial" } else { "" }.into(),
         between_runs: BetweenRuns::Named,
         columns: &[("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
-        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), scope: Scope::Experiment }),
+        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), scope: Scope::All }),
     }
     "fault" {
         place: 18,

@@ -449,8 +449,8 @@ pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Optio
 fn beside(e: &Experiment) -> Option<&'static str> {
     let is_set = |f: &&Factor| !f.is_default(e);
     let settings = factors::all().filter(is_set).filter_map(|f| f.setting);
-    let mut of_receivers = settings.filter(|s| s.scope == Scope::Receiver);
-    let first = of_receivers.next().map(|s| s.key);
+    let mut of_sinks = settings.filter(|s| s.scope == Scope::Sink);
+    let first = of_sinks.next().map(|s| s.key);
     first.or_else(|| (e.topology.copies > 1).then_some("parallel"))
 }
 

@@ -68,16 +68,16 @@ const KEYS: &[&str] = &[
     "name", "workload", "count", "cycle", "jitter", "phase", "reads", "readers",
 ];
 
-/// Settings of receivers.
-fn of_receivers() -> impl Iterator<Item = &'static str> {
-    let all = factors::settings().filter(|s| s.scope == Scope::Receiver);
+/// Settings of sinks.
+fn of_sinks() -> impl Iterator<Item = &'static str> {
+    let all = factors::settings().filter(|s| s.scope == Scope::Sink);
     all.map(|s| s.key)
 }
 
 /// Keys of a flow that reads what another one sends: all else is the other one's.
 fn of_reader() -> Vec<&'static str> {
     let own = ["name", "reads", "readers", "placement"];
-    own.into_iter().chain(of_receivers()).collect()
+    own.into_iter().chain(of_sinks()).collect()
 }
 
 impl Quantity for Phase {
@@ -218,7 +218,7 @@ fn reader(
     };
     // What stands for all flows, and what this one has of its own: a pause of the other one's readers is theirs.
     let mut own = read.own.clone();
-    for key in of_receivers() {
+    for key in of_sinks() {
         own.forget(key);
         for entry in common.iter().filter(|e| e.key == key) {
             own.read(entry, Form::Single, &mut Problems::default());

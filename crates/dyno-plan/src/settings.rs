@@ -116,8 +116,8 @@ fn all() -> impl Iterator<Item = Setting> {
         key: s.key,
         varies: false,
         flows: match s.scope {
-            Scope::Flow | Scope::Receiver => Flows::OwnOrAll,
-            Scope::Experiment => Flows::All,
+            Scope::Flow | Scope::Sink => Flows::OwnOrAll,
+            Scope::All => Flows::All,
         },
     });
     SETTINGS.iter().copied().chain(of_factors)

@@ -155,8 +155,8 @@ pub struct BetweenRuns {
 }
 
 impl BetweenRuns {
-    /// Pooled over builds, of each of which `builds` has the logarithm of every run: what builds differ by does not enter.
-    /// `None` where no build has two runs.
+    /// Pooled over builds, of each of which `builds` has the logarithm of every run: what builds differ by does not
+    /// enter. `None` where no build has two runs.
     pub fn of(builds: &[Vec<f64>]) -> Option<BetweenRuns> {
         let of = |logs: &Vec<f64>| {
             let Spread { error, freedom, .. } = Spread::of(logs)?;
@@ -172,12 +172,13 @@ impl BetweenRuns {
     }
 }
 
-/// The `ratio` of sides that are two runs, with an interval of that `confidence` for what further runs would show: a model of random
-/// effects, in which a run has a level of its own. The variances of both sides' runs are added to that of the trials' means, with
-/// Satterthwaite's degrees of freedom (Biometrics Bulletin 2, 1946); those of the sides count once, as the same runs may tell both.
+/// The `ratio` of sides that are two runs, with an interval of that `confidence` for what further runs would show: a
+/// model of random effects, in which a run has a level of its own. The variances of both sides' runs are added to that
+/// of the trials' means, with Satterthwaite's degrees of freedom (Biometrics Bulletin 2, 1946). The freedom of both
+/// sides is the lesser one's, because the same runs may stand for both.
 ///
-/// What runs differ by already holds the scatter of their trials, which so enters twice: the interval is rather too wide. It is never
-/// narrower than before, and stays as it is where a figure was infinite.
+/// What runs differ by already holds the scatter of their trials, which so enters twice: the interval is rather too
+/// wide. It is never narrower than before, and stays as it is where a figure was infinite.
 pub fn across_runs(ratio: &Ratio, new: BetweenRuns, base: BetweenRuns, confidence: f64) -> Ratio {
     if !ratio.error.is_finite() {
         return *ratio;

@@ -1,4 +1,5 @@
-//! Runs of a history, which tell how far runs of one build are apart: the intervals of two stored runs must cover that too.
+//! Runs of a history, which tell how far runs of one build are apart: the intervals of two stored runs must cover that
+//! too.
 
 use super::comparison::CompareOptions;
 use crate::book::Machine;

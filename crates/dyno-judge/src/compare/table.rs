@@ -82,8 +82,8 @@ impl<'a> Side<'a> {
 }
 
 impl CompareHistory {
-    /// Adds a run; one that is there already is not taken twice. Cells with failed or missing trials, and figures that are infinite or
-    /// zero in a trial, say nothing of what is usual.
+    /// Adds a run; one that is there already is not taken twice. Cells with failed or missing trials, and figures that
+    /// are infinite or zero in a trial, say nothing of what is usual.
     pub fn add(&mut self, run: &Run) {
         let logs = |e: &Experiment| -> Logs {
             let side = Side::read(run, e.id, e, Basis::COUNTED);

@@ -9,7 +9,7 @@ static MADE_UP: Factor = Factor {
     setting: Some(Setting {
         key: "made_up",
         set: Set::Time(|e, time| e.raw_samples = time.0 as u32),
-        scope: Scope::Receiver,
+        scope: Scope::Sink,
     }),
     ..Factor::PLAIN
 };
