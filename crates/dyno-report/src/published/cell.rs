@@ -206,6 +206,14 @@ pub fn numbers(text: &str) -> Result<Vec<Number>, CommaError> {
     Ok(found)
 }
 
+/// The number that a text begins with, or its part `n` between slashes, from 0, in the unit that stands behind it.
+pub(crate) fn part(text: &str, n: usize) -> Option<f64> {
+    let part = text.split('/').nth(n)?.trim();
+    let first = numbers(part).ok()?.into_iter().next()?;
+    let begins = part.starts_with(&first.text) && first.value.is_finite();
+    begins.then_some(first.value)
+}
+
 /// The number that begins at `start`, `None` where letters make it a word (`1080p`); and where the next begins.
 fn number(chars: &[char], start: usize) -> Result<(Option<Number>, usize), CommaError> {
     let digit = |i: usize| chars.get(i).is_some_and(char::is_ascii_digit);
@@ -441,6 +449,17 @@ mod tests {
         assert_eq!(texts("173/622/557 [#1]_"), ["173 ", "622 ", "557 "]);
         assert_eq!(texts("240 µs (CPU: 83 µs)"), ["240 µs", "83 µs"]);
         assert_eq!(texts("~5-10 ms"), ["5 ms", "10 ms"]);
+    }
+
+    #[test]
+    fn parts_between_slashes_begin_with_their_numbers() {
+        assert_eq!(part("12,000 msg/s", 0), Some(12_000.0));
+        assert_eq!(part("173/622/557", 1), Some(622.0));
+        assert_eq!(part("−43 %", 0), Some(-43.0));
+        for none in ["Intel i7-6700", "-", "", "173"] {
+            assert_eq!(part(none, 1), None, "{none}");
+        }
+        assert_eq!(part("Intel i7-6700", 0), None);
     }
 
     #[test]

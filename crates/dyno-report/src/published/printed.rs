@@ -133,10 +133,7 @@ impl PrintedTables {
     /// second differs by more than a quarter. Cells with one figure cannot tell.
     pub fn has_another_ratio(&self, table: &str, row: &str, column: &str) -> Option<bool> {
         let (cells, at) = (self.row(table, row)?, self.column(table, column)?);
-        let ratio = |cell: &String| {
-            let mut parts = cell.split('/').map_while(|part| part.parse::<f64>().ok());
-            Some(parts.next()? / parts.next()?)
-        };
+        let ratio = |text: &String| Some(cell::part(text, 0)? / cell::part(text, 1)?);
         let own = ratio(cells.get(at)?)?;
         let others = cells.iter().enumerate().filter(|(i, _)| *i != at);
         let others: Vec<f64> = others.filter_map(|(_, cell)| ratio(cell)).collect();
