@@ -2,7 +2,7 @@
 
 use dyno_model::factors::{apart, question};
 use dyno_model::machine::SHARING;
-use dyno_model::plan::{Against, Plan};
+use dyno_model::plan::{Against, Plan, Refusal};
 use dyno_model::{Experiment, Raised};
 
 /// The question of an experiment, with a call over a pair of channels and one that is the stack's own apart.
@@ -50,6 +50,28 @@ pub(crate) fn label_without(e: &Experiment, raised: Raised) -> String {
         Raised::Clients => "topology",
     };
     format!("{}: {}", e.stack, words(e, &exchange, without))
+}
+
+/// The factors of an experiment in the order in which a refusal lists them.
+pub(crate) fn listed(e: &Experiment) -> [String; 6] {
+    [
+        e.workload.to_string(),
+        e.payload.to_string(),
+        e.wait.to_string(),
+        e.access.to_string(),
+        e.placement.to_string(),
+        e.topology.to_string(),
+    ]
+}
+
+/// The refusal of the cell of an experiment on a stack; where none lists its factors, the first of the experiment on
+/// that stack.
+pub(crate) fn refusal<'a>(plan: &'a Plan, e: &Experiment, stack: &str) -> Option<&'a Refusal> {
+    let own = listed(e).join(", ");
+    let refused = plan.refused.iter();
+    let mut all = refused.filter(|r| r.experiment == e.name && r.stack == stack);
+    let exact = all.clone().find(|r| r.factors == own);
+    exact.or_else(|| all.next())
 }
 
 /// The experiments that say something of this build and its stacks when they stand alone: the other

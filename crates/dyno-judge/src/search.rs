@@ -12,6 +12,7 @@ mod tested;
 pub use climb::Rung;
 pub use tested::Tested;
 
+use crate::cell::listed;
 use crate::check::{CheckOptions, Limits, LimitsError, Status, check, covers};
 use crate::number::counted;
 use climb::{Climb, Next};
@@ -375,15 +376,7 @@ pub fn capacities(run: &Run) -> Result<Option<Capacities>, LimitsError> {
 
 /// Whether the factors of a refused cell are those of a ladder but for the raised one.
 fn is_rung(raised: Raised, first: &Experiment, refused: &str) -> bool {
-    // In the order of a refusal's factors.
-    let own = [
-        first.workload.to_string(),
-        first.payload.to_string(),
-        first.wait.to_string(),
-        first.access.to_string(),
-        first.placement.to_string(),
-        first.topology.to_string(),
-    ];
+    let own = listed(first);
     let raised = match raised {
         Raised::Rate => 0,
         Raised::Payload => 1,

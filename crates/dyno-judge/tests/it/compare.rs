@@ -7,7 +7,7 @@ use dyno_judge::{
 };
 use dyno_model::plan::{Against, More, Refusal};
 use dyno_model::record::Run;
-use dyno_model::{Metric, Nanos, OptionValue};
+use dyno_model::{Experiment, Metric, Nanos, OptionValue, PayloadSize};
 use dyno_report::{Format, RenderOptions};
 
 fn how() -> CompareOptions {
@@ -60,6 +60,30 @@ fn two_runs(floor: f64) -> Comparison {
         reason: "not on this machine".into(),
     });
     compare(&base.build(), &new.build(), &how())
+}
+
+#[test]
+fn a_cell_is_left_out_for_its_own_refusal() {
+    let mut base = Builder::new(0);
+    let mut new = Builder::new(1);
+    for bytes in [64, 128] {
+        let size = |e: &mut Experiment| e.payload = PayloadSize::new(bytes).unwrap();
+        let id = base.experiment("pipe", size);
+        base.trials(id, 9_000.0);
+        let factors = "ping-pong, SIZE, block, stamp, process, 1-1";
+        new.plan().refused.push(Refusal {
+            experiment: "round-trip".into(),
+            stack: "pipe".into(),
+            factors: factors.replace("SIZE", &format!("{bytes} B")),
+            reason: dyno_model::plan::RefusalReason::Told(format!("too few for {bytes}")),
+        });
+    }
+    new.measured("tcp", 9_000.0);
+    base.measured("tcp", 9_000.0);
+    let c = compare(&base.build(), &new.build(), &how());
+    let reasons: Vec<&str> = c.left_out.iter().map(|l| l.reason.as_str()).collect();
+    assert!(reasons[0].ends_with("too few for 64"), "{reasons:?}");
+    assert!(reasons[1].ends_with("too few for 128"), "{reasons:?}");
 }
 
 /// `pipe` at 9.0 µs, and at `new` in a later run, with a history of runs at these levels on `host`.
