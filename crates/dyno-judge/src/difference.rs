@@ -136,7 +136,11 @@ pub(crate) fn conclusion(differences: &[Difference]) -> Option<String> {
 }
 
 /// What differs between two runs for one cell.
-pub(crate) fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Difference> {
+pub(crate) fn between(
+    before: &RunManifest,
+    after: &RunManifest,
+    e: &Experiment,
+) -> Vec<Difference> {
     let mut found = Differences::default();
     found.environments(&before.environment, &after.environment);
     let stack = after.plan.stacks.get(&e.stack);

@@ -205,7 +205,10 @@ fn reader(
     for entry in &table.0 {
         if !of_reader().contains(&entry.key.as_str()) {
             let what = format!("`{}` belongs to the flow that sends", entry.key);
-            let help = format!("a flow that reads another one has {}", of_reader().join(", "));
+            let help = format!(
+                "a flow that reads another one has {}",
+                of_reader().join(", ")
+            );
             refuse(&entry.key_at, what, "this flow only reads", &help);
         }
     }

@@ -196,7 +196,8 @@ fn shared_cpus(
     facts: &HostFacts,
     graph_of: impl Fn(&[&Experiment]) -> Graph,
 ) -> Option<String> {
-    let shares = |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(&[e]), testbed);
+    let shares =
+        |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(&[e]), testbed);
     let (most, n, all) = crowded(experiments, facts, &graph_of, shares)?;
     Some(format!(
         "{n} of {all} experiments have up to {most} participants on hosts that share {} CPUs: latencies \

@@ -184,8 +184,7 @@ pub fn across_runs(ratio: &Ratio, new: BetweenRuns, base: BetweenRuns, confidenc
         return *ratio;
     }
     let (within, between) = (ratio.error.powi(2), new.variance + base.variance);
-    let parts =
-        within.powi(2) / ratio.freedom + between.powi(2) / new.freedom.min(base.freedom);
+    let parts = within.powi(2) / ratio.freedom + between.powi(2) / new.freedom.min(base.freedom);
     let Estimate { value, lo, hi } = ratio.estimate;
     let spread = Spread {
         mean: value.as_f64().ln(),

@@ -331,7 +331,9 @@ impl Open<'_> {
         let history = self.history;
         let scatter = |figure| -> Option<Result<[BetweenRuns; 2], String>> {
             let [new, base] = history.as_ref()?;
-            let both = new.scatter(figure).and_then(|new| Ok([new, base.scatter(figure)?]));
+            let both = new
+                .scatter(figure)
+                .and_then(|new| Ok([new, base.scatter(figure)?]));
             Some(both)
         };
         let judge = |v: Values| {

@@ -2,7 +2,9 @@
 
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
-use crate::commands::judged::{UNDECIDED, conclude, directories, more_trials, read, read_directory};
+use crate::commands::judged::{
+    UNDECIDED, conclude, directories, more_trials, read, read_directory,
+};
 use crate::exit::{Code, Failure, Result};
 use crate::terminal::{self, render_options};
 use dyno_judge::{CompareHistory, CompareOptions, Status};
