@@ -259,18 +259,9 @@ fn set_beside(figure: &Figure, cell: &Cell, summary: &Summary, e: &ExperimentSum
         Ok(measured) => (Some(measured), None),
         Err(reason) => (None, Some(reason)),
     };
-    let experiment = &e.experiment;
     Beside {
         stack: cell.stack.clone(),
-        conditions: format!(
-            "{} · {} · wait {} · access {} · placement {} · topology {}",
-            experiment.exchange(),
-            experiment.payload,
-            experiment.wait,
-            experiment.access,
-            experiment.placement,
-            experiment.topology
-        ),
+        conditions: dyno_report::conditions(&e.experiment),
         measured,
         reason,
         differs: differences(figure, cell, summary, e),

@@ -20,10 +20,8 @@ impl Statements {
         let mut statements = Statements {
             source: Source {
                 title: format!("run {} of the suite {}", run.id, run.suite),
-                authors: Vec::new(),
-                year: None,
                 place: run.environment.host.clone(),
-                tested: None,
+                ..Source::default()
             },
             ..Statements::default()
         };

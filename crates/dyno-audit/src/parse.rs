@@ -1,14 +1,13 @@
 //! From the text of a statement file to [`Statements`].
 
-mod cell;
 mod resolve;
 
-pub(crate) use cell::{Number, numbers, slug as labelled};
+pub(crate) use dyno_report::published::cell::{Number, numbers, slug as labelled};
 
 use crate::formula;
 use crate::import;
 use crate::statement::{
-    Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Source, Statements,
+    Banner, Nearest, Place, Quantity, Relation, RelationKind, Requirement, Statements,
 };
 use dyno_model::Metric;
 pub use dyno_report::published::statement::StatementError;
@@ -51,13 +50,7 @@ impl Statements {
         }
         let file = StatementFile::read(text, name)?;
         let mut statements = Statements {
-            source: Source {
-                title: file.source.title,
-                authors: file.source.authors,
-                year: file.source.year,
-                place: file.source.place,
-                tested: file.source.tested,
-            },
+            source: file.source,
             ..Statements::default()
         };
         for table in &file.tables {
@@ -106,16 +99,10 @@ fn add_text(statements: &mut Statements, text: &TextFile, at: &Text) -> Result<(
         ..Place::default()
     };
     let id = text.id.get_ref();
-    let wrong = |message: String| at.error(text.says.span(), 0, message);
     let keys = text.keys();
-    let found = resolve::figures(says, &text.figures, &keys, &place, id, &Default::default());
-    let (figures, left) = found.map_err(wrong)?;
-    if left > 0 {
-        return Err(wrong(format!(
-            "the sentence has {left} more numbers than `figures`; list all numbers in their order, \
-             with `skip = true` for those that are no figures"
-        )));
-    }
+    let numbers = text.numbers(at)?;
+    let figures = resolve::figures(numbers, &keys, &place, id, &Default::default());
+    let figures = figures.map_err(|message| at.error(text.says.span(), 0, message))?;
     statements.figures.extend(figures);
     Ok(())
 }

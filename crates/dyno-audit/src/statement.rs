@@ -1,5 +1,7 @@
 //! What a source claims: figures as printed, each with its place, and how they hang together.
 
+pub use dyno_report::published::Source;
+pub use dyno_report::published::cell::{Bound, Dimension, Unit};
 pub use dyno_report::published::statement::{Access, Clock, Loop, Of, Quantity, Trip, Wait};
 use std::collections::BTreeMap;
 
@@ -38,21 +40,6 @@ pub struct Statements {
     pub logs: Vec<String>,
     /// What a reader should know of how the output of a tool was read, or what the tool says of a failure.
     pub notes: Vec<String>,
-}
-
-/// Where statements come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
-    /// The title, or the name of the file.
-    pub title: String,
-    /// Who wrote it.
-    pub authors: Vec<String>,
-    /// Year of publication.
-    pub year: Option<u16>,
-    /// Where it can be found.
-    pub place: String,
-    /// The date of the measurement that the source names, such as `2025-11-18`.
-    pub tested: Option<String>,
 }
 
 /// One number of a source.
@@ -108,50 +95,6 @@ pub struct Printed {
     pub bound: Bound,
     /// Its unit.
     pub unit: Unit,
-}
-
-/// What a printed number says of the true one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Bound {
-    /// It is this, rounded.
-    #[default]
-    Rounded,
-    /// It is about this (`~50 ms`).
-    About,
-    /// It is at most this.
-    Below,
-    /// It is at least this.
-    Above,
-}
-
-/// A unit: `factor` of the base unit of its dimension.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
-    /// As printed.
-    pub text: String,
-    /// What it measures.
-    pub dimension: Dimension,
-    /// Base units in one of it.
-    pub factor: f64,
-}
-
-/// What a unit measures, with its base unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dimension {
-    /// Seconds.
-    Time,
-    /// Bytes.
-    Size,
-    /// Events per second.
-    Rate,
-    /// Bytes per second.
-    Bandwidth,
-    /// A share, a ratio, a count: one.
-    One,
-    /// Processor cycles.
-    Cycles,
-    /// Seconds per byte.
-    TimePerSize,
 }
 
 /// What a figure is of its values.

@@ -1,26 +1,13 @@
 //! Cells by their factors: which experiment of one run is the same question as that of another.
 
-use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::factors::{apart, question};
 use dyno_model::machine::SHARING;
-use dyno_model::plan::{Against, Plan};
+use dyno_model::plan::{Against, Plan, Refusal};
 use dyno_model::{Experiment, Raised};
 
-/// Two experiments of different runs share it if they are the same question, whatever their stacks are and make of a
-/// call.
-pub(crate) fn question(e: &Experiment) -> String {
-    let keys = apart().map(|f| f.key(e));
-    let keys: Vec<String> = std::iter::once(e.name.clone()).chain(keys).collect();
-    keys.join("\n")
-}
-
-/// The same for a call over a pair of channels and for one that is the stack's own apart.
+/// The question of an experiment, with a call over a pair of channels and one that is the stack's own apart.
 pub(crate) fn question_and_exchange(e: &Experiment) -> String {
     format!("{}\n{}", question(e), e.exchange())
-}
-
-/// The factors that tell questions apart.
-fn apart() -> impl Iterator<Item = &'static Factor> {
-    factors::all().filter(|f| f.between_runs == BetweenRuns::Apart)
 }
 
 /// Name and every factor that is not the usual one: `one-way, stream 1 kHz, 64 B, block`.
@@ -63,6 +50,28 @@ pub(crate) fn label_without(e: &Experiment, raised: Raised) -> String {
         Raised::Clients => "topology",
     };
     format!("{}: {}", e.stack, words(e, &exchange, without))
+}
+
+/// The factors of an experiment in the order in which a refusal lists them.
+pub(crate) fn listed(e: &Experiment) -> [String; 6] {
+    [
+        e.workload.to_string(),
+        e.payload.to_string(),
+        e.wait.to_string(),
+        e.access.to_string(),
+        e.placement.to_string(),
+        e.topology.to_string(),
+    ]
+}
+
+/// The refusal of the cell of an experiment on a stack; where none lists its factors, the first of the experiment on
+/// that stack.
+pub(crate) fn refusal<'a>(plan: &'a Plan, e: &Experiment, stack: &str) -> Option<&'a Refusal> {
+    let own = listed(e).join(", ");
+    let refused = plan.refused.iter();
+    let mut all = refused.filter(|r| r.experiment == e.name && r.stack == stack);
+    let exact = all.clone().find(|r| r.factors == own);
+    exact.or_else(|| all.next())
 }
 
 /// The experiments that say something of this build and its stacks when they stand alone: the other

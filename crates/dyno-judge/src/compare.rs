@@ -8,6 +8,7 @@
 mod comparison;
 mod control;
 mod export;
+mod history;
 mod matching;
 mod ratio;
 mod render;
@@ -18,6 +19,7 @@ mod words;
 pub use comparison::{
     CompareOptions, Compared, ComparedCell, Comparison, Finding, LeftOut, MovedFloor, Row, Side,
 };
+pub use history::CompareHistory;
 pub use within::compare_within;
 pub use words::Headline;
 
@@ -52,6 +54,23 @@ pub fn apart(base: &Run, new: &Run) -> Option<String> {
 
 /// Compares two stored runs; their trials are independent. Equal runs and options give equal results.
 pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
+    runs(base, new, how, None)
+}
+
+/// The same with intervals that also cover what runs of one build differ by, as the history tells
+/// ([`dyno_stats::across_runs`]). Where it has too few runs of a cell, nothing good is said of that cell.
+pub fn compare_with_history(base: &Run, new: &Run, history: &CompareHistory) -> Comparison {
+    let mut comparison = runs(base, new, &history.how, Some(history));
+    comparison.history = Some(history.len());
+    comparison
+}
+
+fn runs(
+    base: &Run,
+    new: &Run,
+    how: &CompareOptions,
+    history: Option<&CompareHistory>,
+) -> Comparison {
     let (a, b) = (&base.manifest, &new.manifest);
     let stacks = one_stack_each(&a.plan, &b.plan);
     let Matched {
@@ -93,7 +112,7 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         std::iter::once(x.stack.as_str()).chain(legs.map(|leg| leg.stack.as_str()))
     });
     found.texts(a, b, with_legs);
-    let table = Table::new(base, new, &pairs, Pairing::Independent, how);
+    let table = Table::new(base, new, &pairs, Pairing::Independent, how, history);
     left_out.extend(table.failed);
     let mut comparison = Comparison {
         base: Side::of(a),
@@ -103,6 +122,7 @@ pub fn compare(base: &Run, new: &Run, how: &CompareOptions) -> Comparison {
         differences: found.0,
         unknown,
         moved: None,
+        history: None,
         cells: table.cells,
         left_out,
         statements: table.statements,

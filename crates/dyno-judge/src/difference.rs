@@ -1,6 +1,7 @@
 //! What differs between two runs, so that a difference in their figures is put down to the right
 //! thing, or to none.
 
+use crate::cell::question_and_exchange;
 use dyno_model::chain::{Chain, ChainLeg, Gateway};
 use dyno_model::factors::{self, BetweenRuns, Factor};
 use dyno_model::plan::Plan;
@@ -132,6 +133,31 @@ pub(crate) fn conclusion(differences: &[Difference]) -> Option<String> {
         names.len(),
         names.join(", ")
     ))
+}
+
+/// What differs between two runs for one cell.
+pub(crate) fn between(
+    before: &RunManifest,
+    after: &RunManifest,
+    e: &Experiment,
+) -> Vec<Difference> {
+    let mut found = Differences::default();
+    found.environments(&before.environment, &after.environment);
+    let stack = after.plan.stacks.get(&e.stack);
+    let adapters = stack.map(|s| s.adapters()).unwrap_or_default();
+    let (old, new) = (RunFacts::of(before), RunFacts::of(after));
+    found.adapters(&old, &new, |name| adapters.contains(&name));
+    found.stack_options(&before.plan, &after.plan, &e.stack);
+    let of = |m: &RunManifest| {
+        let question = question_and_exchange(e);
+        let alike = |x: &&Experiment| (&x.name, &x.stack) == (&e.name, &e.stack);
+        let mut all = m.plan.experiments.iter().filter(alike);
+        all.find(|x| question_and_exchange(x) == question).cloned()
+    };
+    if let (Some(x), Some(y)) = (of(before), of(after)) {
+        found.parameters(&x, &y);
+    }
+    found.0
 }
 
 /// Collects differences; equal texts are none.

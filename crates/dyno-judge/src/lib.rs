@@ -4,7 +4,8 @@
 //! into text. None of them says more than the trials bear: what cannot be told is `undecided`, with
 //! how many trials more it would take.
 //!
-//! - [`compare`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in words.
+//! - [`compare`], [`compare_with_history`], [`compare_within`]: ratios with simultaneous intervals, and verdicts in
+//!   words.
 //! - [`check`]: requirements from a file ([`Limits`]) against the bad end of each interval.
 //! - [`requirements`]: the same of a study's own, for its table.
 //! - [`CapacitySearch`]: the highest value of a factor that surely keeps such limits, over fresh trials.
@@ -42,8 +43,8 @@ pub use check::{
     Score, Scorecard, Status, check, parse_quantile, parse_share, requirements,
 };
 pub use compare::{
-    CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut, MovedFloor,
-    Row, Side, apart, compare, compare_within,
+    CompareHistory, CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut,
+    MovedFloor, Row, Side, apart, compare, compare_with_history, compare_within,
 };
 pub use difference::{Aspect, Difference};
 pub use dyno_toml::Problem;

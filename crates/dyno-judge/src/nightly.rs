@@ -16,6 +16,7 @@ mod export;
 mod render;
 
 use crate::book::{Book, Entry, HistoryRun, Key, Machine};
+use crate::cell;
 use crate::check::{Measure, Status};
 use crate::number::{counted, sig3};
 use crate::reading::{self, Reading, median};
@@ -270,8 +271,7 @@ fn is_there(book: &Book, run: usize, key: &Key) -> bool {
 }
 
 fn gone(plan: &Plan, e: &Experiment) -> String {
-    let mut refused = plan.refused.iter();
-    match refused.find(|r| r.experiment == e.name && r.stack == e.stack) {
+    match cell::refusal(plan, e, &e.stack) {
         Some(r) => format!(
             "the previous run has it, but this run refused it: {}",
             r.reason
@@ -375,7 +375,7 @@ fn label(w: &Watched) -> String {
     let e = match &w.entry {
         Ok(entry) | Err((entry, _)) => &entry.experiment,
     };
-    format!("{}, {}", crate::cell::label(e), w.key.measure.text())
+    format!("{}, {}", cell::label(e), w.key.measure.text())
 }
 
 /// The level of a history is the worst that there is.

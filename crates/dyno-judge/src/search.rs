@@ -12,6 +12,7 @@ mod tested;
 pub use climb::Rung;
 pub use tested::Tested;
 
+use crate::cell::listed;
 use crate::check::{CheckOptions, Limits, LimitsError, Status, check, covers};
 use crate::number::counted;
 use climb::{Climb, Next};
@@ -332,7 +333,7 @@ impl CapacitySearch {
         });
         let refused = |r: &&dyno_model::plan::Refusal| {
             (&r.experiment, &r.stack) == (&first.name, &first.stack)
-                && self.raise.is_all_between_texts(first, &r.factors)
+                && is_rung(self.raise, first, &r.factors)
         };
         Some(Capacity {
             experiment: first.clone(),
@@ -371,6 +372,19 @@ pub fn capacities(run: &Run) -> Result<Option<Capacities>, LimitsError> {
         search.note(trial);
     }
     Ok(Some(search.capacities()))
+}
+
+/// Whether the factors of a refused cell are those of a ladder but for the raised one.
+fn is_rung(raised: Raised, first: &Experiment, refused: &str) -> bool {
+    let own = listed(first);
+    let raised = match raised {
+        Raised::Rate => 0,
+        Raised::Payload => 1,
+        Raised::Clients => 5,
+    };
+    let refused: Vec<&str> = refused.split(", ").collect();
+    let alike = |(i, (a, b)): (usize, (&String, &&str))| i == raised || a == b;
+    own.len() == refused.len() && own.iter().zip(&refused).enumerate().all(alike)
 }
 
 fn is_failed(trial: &TrialRecord) -> bool {

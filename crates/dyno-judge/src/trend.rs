@@ -11,9 +11,8 @@ mod export;
 mod render;
 
 use crate::book::{Book, Collected, Entry, HistoryRun, Machine};
-use crate::cell::question_and_exchange;
 use crate::check::Measure;
-use crate::difference::{Difference, Differences, RunFacts};
+use crate::difference::{Difference, between};
 use crate::reading::{self, Reading, median};
 use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
@@ -375,27 +374,6 @@ fn blind(series: &Series, newest: usize, how: &TrendOptions, level: f64) -> Opti
         .find(|n| smallest_p(*n) <= level)
         .unwrap_or(how.least_runs());
     (n < least).then(|| format!("too few runs: {n} of {least}"))
-}
-
-/// What differs between two runs for one cell.
-fn between(before: &RunManifest, after: &RunManifest, e: &Experiment) -> Vec<Difference> {
-    let mut found = Differences::default();
-    found.environments(&before.environment, &after.environment);
-    let stack = after.plan.stacks.get(&e.stack);
-    let adapters = stack.map(|s| s.adapters()).unwrap_or_default();
-    let (old, new) = (RunFacts::of(before), RunFacts::of(after));
-    found.adapters(&old, &new, |name| adapters.contains(&name));
-    found.stack_options(&before.plan, &after.plan, &e.stack);
-    let of = |m: &RunManifest| {
-        let question = question_and_exchange(e);
-        let alike = |x: &&Experiment| (&x.name, &x.stack) == (&e.name, &e.stack);
-        let mut all = m.plan.experiments.iter().filter(alike);
-        all.find(|x| question_and_exchange(x) == question).cloned()
-    };
-    if let (Some(x), Some(y)) = (of(before), of(after)) {
-        found.parameters(&x, &y);
-    }
-    found.0
 }
 
 fn notes(series: &[Series], runs: usize, how: &TrendOptions, level: f64) -> Vec<String> {

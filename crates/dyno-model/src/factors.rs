@@ -43,8 +43,19 @@ pub struct Setting {
     pub key: &'static str,
     /// The values that it accepts, and the field that stores them.
     pub set: Set,
-    /// Whether a flow may have its own.
-    pub is_of_flow: bool,
+    /// Whose it is.
+    pub scope: Scope,
+}
+
+/// Whose a setting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// That of all flows of an experiment.
+    All,
+    /// A flow's, or that of all flows.
+    Flow,
+    /// As [`Flow`](Self::Flow), of its sinks: a flow that reads what another one sends has its own.
+    Sink,
 }
 
 /// Puts the value of a setting into an experiment.
@@ -221,6 +232,18 @@ pub fn in_files() -> impl Iterator<Item = &'static Factor> {
     of(true).chain(of(false))
 }
 
+/// The factors that distinguish questions.
+pub fn apart() -> impl Iterator<Item = &'static Factor> {
+    all().filter(|f| f.between_runs == BetweenRuns::Apart)
+}
+
+/// A text that two experiments share if and only if they are the same question, whatever their stacks are and make of
+/// a call.
+pub fn question(e: &Experiment) -> String {
+    let keys: Vec<String> = apart().map(|f| f.key(e)).collect();
+    format!("{}\n{}", e.name, keys.join("\n"))
+}
+
 macro_rules! factors {
     ($($title:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
         const FACTORS: &[Factor] = &[$(Factor {
@@ -332,7 +355,7 @@ factors! {
         default: Some("not locked"),
         between_runs: BetweenRuns::Named,
         columns: &[("mlock", Of::Flag(|e| Some(e.mlock)))],
-        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), is_of_flow: false }),
+        setting: Some(Setting { key: "mlock", set: Set::Flag(|e, is| e.mlock = is), scope: Scope::All }),
     }
     "echo" {
         place: 12,
@@ -340,7 +363,7 @@ factors! {
         text: |e| e.echo_poll.map_or(String::new(), |t| format!("sleeps {t} after each answer")),
         is_load: true,
         columns: &[("echo_poll_ns", Of::Count(|e| Some(e.echo_poll?.0)))],
-        setting: Some(Setting { key: "echo_poll", set: Set::Time(|e, t| e.echo_poll = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "echo_poll", set: Set::Time(|e, t| e.echo_poll = Some(t)), scope: Scope::Flow }),
     }
     "sink" {
         place: 13,
@@ -348,7 +371,7 @@ factors! {
         text: |e| e.sink_pause.map_or(String::new(), |t| format!("sleeps {t} after each message")),
         is_load: true,
         columns: &[("sink_pause_ns", Of::Count(|e| Some(e.sink_pause?.0)))],
-        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "sink_pause", set: Set::Time(|e, t| e.sink_pause = Some(t)), scope: Scope::Sink }),
     }
     "cyclic sink" {
         place: 14,
@@ -356,7 +379,7 @@ factors! {
         text: |e| e.sink_cycle.map_or(String::new(), |t| format!("takes all messages every {t}")),
         is_load: true,
         columns: &[("sink_cycle_ns", Of::Count(|e| Some(e.sink_cycle?.0)))],
-        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), is_of_flow: true }),
+        setting: Some(Setting { key: "sink_cycle", set: Set::Time(|e, t| e.sink_cycle = Some(t)), scope: Scope::Sink }),
     }
     "host" {
         place: 15,
@@ -370,7 +393,7 @@ factors! {
         text: |e| e.start.map_or(String::new(), |start| start.to_string()),
         between_runs: BetweenRuns::Named,
         columns: &[("start", Of::Text(|e| Some(e.start?.to_string())))],
-        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), is_of_flow: false }),
+        setting: Some(Setting { key: "start", set: Set::Start(|e, start| e.start = Some(start)), scope: Scope::All }),
     }
     "reboot" {
         place: 17,
@@ -378,7 +401,7 @@ factors! {
         text: |e| if e.reboot { "before each trial" } else { "" }.into(),
         between_runs: BetweenRuns::Named,
         columns: &[("reboot", Of::Flag(|e| e.reboot.then_some(true)))],
-        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), is_of_flow: false }),
+        setting: Some(Setting { key: "reboot", set: Set::Flag(|e, is| e.reboot = is), scope: Scope::All }),
     }
     "fault" {
         place: 18,
@@ -394,7 +417,7 @@ factors! {
         lead: "pacer ",
         text: |e| pacer(e).unwrap_or_default(),
         columns: &[("pacer", Of::Text(pacer))],
-        setting: Some(Setting { key: "pacer", set: Set::Pacing(|e, pacer| e.pacer = pacer), is_of_flow: true }),
+        setting: Some(Setting { key: "pacer", set: Set::Pacing(|e, pacer| e.pacer = pacer), scope: Scope::Flow }),
     }
     "window" {
         place: 20,
@@ -456,6 +479,8 @@ fn host_number(e: &Experiment) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::PayloadSize;
+    use crate::workload::Workload;
     use std::collections::BTreeSet;
 
     #[test]
@@ -466,5 +491,20 @@ mod tests {
         let columns = || FACTORS.iter().flat_map(|f| f.columns);
         let keys: BTreeSet<&str> = columns().map(|(key, _)| *key).collect();
         assert_eq!(keys.len(), columns().count());
+    }
+
+    #[test]
+    fn a_flow_asks_the_same_wherever_its_group_stands_in_a_plan() {
+        let of = |flow: &str| {
+            let payload = PayloadSize::new(64).unwrap();
+            let mut e = Experiment::blank(ExperimentId(0), "s", Workload::Flood, payload);
+            e.flow = Some(serde_json::from_str(flow).unwrap());
+            question(&e)
+        };
+        let first = of(r#"{"name":"a","group":0,"processes":"per-side"}"#);
+        let same = of(r#"{"name":"a","group":5,"processes":"per-side","alone":7}"#);
+        let other = of(r#"{"name":"b","group":0,"processes":"per-side"}"#);
+        assert_eq!(first, same);
+        assert_ne!(first, other);
     }
 }

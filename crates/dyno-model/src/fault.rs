@@ -64,28 +64,34 @@ impl FaultKind {
 
     /// Its row of the table.
     pub const fn info(self) -> FaultInfo {
-        const fn info(done: &'static str, on: On, lasts: bool) -> FaultInfo {
-            FaultInfo { done, on, lasts }
+        const fn info(was: &'static str, done: &'static str, on: On, lasts: bool) -> FaultInfo {
+            FaultInfo {
+                was,
+                done,
+                on,
+                lasts,
+            }
         }
         match self {
-            FaultKind::Nothing => info("was left alone", On::Process, true),
-            FaultKind::Kill => info("was killed", On::Process, false),
-            FaultKind::Crash => info("crashed", On::Process, false),
-            FaultKind::Leave => info("left", On::Process, false),
-            FaultKind::Restart => info("was killed and restarted after", On::Process, true),
-            FaultKind::Rejoin => info("left and rejoined after", On::Process, true),
-            FaultKind::Join => info("joined and left after", On::Process, true),
+            FaultKind::Nothing => info("was ", "left alone", On::Process, true),
+            FaultKind::Kill => info("was ", "killed", On::Process, false),
+            FaultKind::Crash => info("", "crashed", On::Process, false),
+            FaultKind::Leave => info("", "left", On::Process, false),
+            FaultKind::Restart => info("was ", "killed and restarted after", On::Process, true),
+            FaultKind::Rejoin => info("", "left and rejoined after", On::Process, true),
+            FaultKind::Join => info("", "joined and left after", On::Process, true),
             FaultKind::Storm => info(
-                "was killed and restarted with all others of its side after",
+                "was ",
+                "killed and restarted with all others of its side after",
                 On::Process,
                 true,
             ),
-            FaultKind::Stop => info("was stopped for", On::Process, true),
-            FaultKind::Freeze => info("was frozen for", On::Host, true),
-            FaultKind::LinkDown => info("was without a link for", On::Link, true),
-            FaultKind::Blackout => info("was cut off without a sign for", On::Link, true),
-            FaultKind::Loss => info("was on a lossy link for", On::Link, true),
-            FaultKind::Rate => info("was on a link of another rate for", On::Link, true),
+            FaultKind::Stop => info("was ", "stopped for", On::Process, true),
+            FaultKind::Freeze => info("was ", "frozen for", On::Host, true),
+            FaultKind::LinkDown => info("was ", "without a link for", On::Link, true),
+            FaultKind::Blackout => info("was ", "cut off without a sign for", On::Link, true),
+            FaultKind::Loss => info("was ", "on a lossy link for", On::Link, true),
+            FaultKind::Rate => info("was ", "on a link of another rate for", On::Link, true),
         }
     }
 }
@@ -93,7 +99,9 @@ impl FaultKind {
 /// Static properties of a kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultInfo {
-    /// The verb of a sentence about the fault, before its duration: `was without a link for`.
+    /// The auxiliary of `done` in a sentence, with a blank: `was `; empty where `done` is a verb.
+    pub was: &'static str,
+    /// What happened to whom it strikes, before its duration: `without a link for`.
     pub done: &'static str,
     /// What it strikes.
     pub on: On,
@@ -195,30 +203,34 @@ fn is_both(way: &Way) -> bool {
     *way == Way::Both
 }
 
+impl Fault {
+    /// What is done, such as `without a link for 1 s`, without whom it strikes and when.
+    pub fn done(&self) -> String {
+        let info = self.what.info();
+        let mut text = info.done.to_owned();
+        if info.lasts && self.what != FaultKind::Nothing {
+            text.push_str(&format!(" {}", self.lasts));
+        }
+        if let Some(share) = self.share {
+            let row = self.burst.map(|burst| format!(", {burst} in a row"));
+            let row = row.unwrap_or_default();
+            text.push_str(&format!(" ({} % lost{row})", share * 100.0));
+        }
+        if let Some(rate) = self.rate_bits {
+            text.push_str(&format!(" ({}bit/s)", with_prefix(rate as f64)));
+        }
+        text + match self.way {
+            Way::Both => "",
+            Way::In => " (inbound)",
+            Way::Out => " (outbound)",
+        }
+    }
+}
+
 /// Such as `receiver without a link for 1 s`, without when.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let info = self.what.info();
-        let done = info.done.strip_prefix("was ").unwrap_or(info.done);
-        write!(f, "{} {done}", self.who)?;
-        if info.lasts && self.what != FaultKind::Nothing {
-            write!(f, " {}", self.lasts)?;
-        }
-        match (self.share, self.burst) {
-            (Some(share), None) => write!(f, " ({} % lost)", share * 100.0)?,
-            (Some(share), Some(burst)) => {
-                write!(f, " ({} % lost, {burst} in a row)", share * 100.0)?;
-            }
-            (None, _) => {}
-        }
-        if let Some(rate) = self.rate_bits {
-            write!(f, " ({}bit/s)", with_prefix(rate as f64))?;
-        }
-        match self.way {
-            Way::Both => Ok(()),
-            Way::In => f.write_str(" (inbound)"),
-            Way::Out => f.write_str(" (outbound)"),
-        }
+        write!(f, "{} {}", self.who, self.done())
     }
 }
 

@@ -42,18 +42,6 @@ fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
 
-impl Flow {
-    /// Whether both are the same flow of the same question, whatever their places in their plans are.
-    pub fn is_alike(&self, other: &Flow) -> bool {
-        let own = Flow {
-            group: other.group,
-            alone: other.alone,
-            ..self.clone()
-        };
-        own == *other
-    }
-}
-
 choice! {
     /// Which participants of a group of flows share a process.
     Processes, "choice of processes" {
@@ -104,23 +92,6 @@ mod tests {
         assert_eq!([0, 1, 3].map(at), [0, 250, 750].map(Nanos::from_millis));
         let after = Phase::After(Nanos(7));
         assert_eq!(after.of(3, 4, 1e9), Nanos(7));
-    }
-
-    #[test]
-    fn a_flow_is_the_same_one_wherever_its_group_stands_in_a_plan() {
-        let flow = |name: &str, group| Flow {
-            name: name.into(),
-            group: ExperimentId(group),
-            processes: Processes::PerFlow,
-            jitter: Nanos::ZERO,
-            phase: Phase::default(),
-            sizes: None,
-            reads: None,
-            alone: None,
-            by_itself: false,
-        };
-        assert!(flow("a", 0).is_alike(&flow("a", 5)));
-        assert!(!flow("a", 0).is_alike(&flow("b", 0)));
     }
 
     #[test]

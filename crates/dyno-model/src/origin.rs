@@ -18,16 +18,13 @@ pub struct Request {
     /// The suite by name.
     pub suite: String,
     /// `--stack A,B`: these instead of the suite's own.
-    #[serde(default)]
     pub stacks: Option<Vec<String>>,
     /// `--experiment A,B`: only those of the suite whose names are these; `*` stands for any text, `?`
     /// for any character.
-    #[serde(default)]
     pub experiments: Option<Vec<String>>,
     /// The testbed by name.
     pub testbed: String,
     /// `--trials N`: for every experiment.
-    #[serde(default)]
     pub trials: Option<u32>,
     /// `--set KEY=VALUE`, split at the first `=`; of two with the same key the last holds.
     #[serde(default)]
@@ -35,7 +32,6 @@ pub struct Request {
     /// The seed of every random choice of the run.
     pub seed: u64,
     /// `--against BASE`: what each experiment is compared with.
-    #[serde(default)]
     pub against: Option<Against>,
     /// `--slices`: both sides take turns within a trial, in slices of this length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +46,6 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
     /// `--precision SHARE`: when there are enough trials.
-    #[serde(default)]
     pub precision: Option<Precision>,
     /// `--search FACTOR --until LIMITS.toml`: a factor is raised until a limit breaks.
     #[serde(default, skip_serializing_if = "Option::is_none")]

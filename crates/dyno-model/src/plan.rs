@@ -85,10 +85,8 @@ pub struct Plan {
     /// Remarks to show before the run, such as more spinning roles than CPUs.
     pub warnings: Vec<String>,
     /// The base of the experiments with an [`Experiment::base`].
-    #[serde(default)]
     pub against: Option<Against>,
     /// Trials beyond [`Experiment::trials`] follow until this is reached.
-    #[serde(default)]
     pub precision: Option<Precision>,
     /// What is searched: the experiments are the rungs of ladders, and only some of them get trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]

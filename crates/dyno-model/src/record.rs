@@ -597,7 +597,6 @@ pub struct RunManifest {
     /// The adapters used, with the versions that they report.
     pub adapters: Vec<AdapterDescription>,
     /// What the machine did just before the first trial; `None` in runs of format 1.
-    #[serde(default)]
     pub bare: Option<BareMachine>,
     /// What was asked for, and the texts that it was planned from; `None` in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

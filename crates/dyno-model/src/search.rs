@@ -58,27 +58,6 @@ impl Raised {
         }
     }
 
-    /// Whether factors, as a refusal names them, are those of an experiment but for this one.
-    pub fn is_all_between_texts(self, e: &Experiment, refused: &str) -> bool {
-        // In the order of a cell's factors.
-        let own = [
-            e.workload.to_string(),
-            e.payload.to_string(),
-            e.wait.to_string(),
-            e.access.to_string(),
-            e.placement.to_string(),
-            e.topology.to_string(),
-        ];
-        let raised = match self {
-            Raised::Rate => 0,
-            Raised::Payload => 1,
-            Raised::Clients => 5,
-        };
-        let refused: Vec<&str> = refused.split(", ").collect();
-        let alike = |(i, (a, b)): (usize, (&String, &&str))| i == raised || a == b;
-        own.len() == refused.len() && own.iter().zip(&refused).enumerate().all(alike)
-    }
-
     /// Whether two experiments differ in this factor alone, and in where their participants run.
     pub(crate) fn is_all_between(self, a: &Experiment, b: &Experiment) -> bool {
         let mut b = Experiment {

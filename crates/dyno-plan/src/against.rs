@@ -1,5 +1,6 @@
 //! What `--against` adds to a plan: for each experiment the one that it is compared with.
 
+use dyno_model::factors::question;
 use dyno_model::plan::ExperimentId;
 use dyno_model::{Against, Experiment};
 use std::collections::BTreeMap;
@@ -46,20 +47,17 @@ fn double(experiments: &mut Vec<Experiment>) {
 }
 
 fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
-    let bases: Vec<Experiment> = experiments
-        .iter()
-        .filter(|e| e.stack == name)
-        .cloned()
-        .collect();
+    let mut bases: BTreeMap<String, ExperimentId> = BTreeMap::new();
+    for base in experiments.iter().filter(|e| e.stack == name) {
+        bases.entry(question(base)).or_insert(base.id);
+    }
     let mut alone = 0;
     for e in experiments.iter_mut() {
         if e.stack == name || e.added {
             continue;
         }
-        match bases.iter().find(|b| are_alike(e, b)) {
-            Some(base) => e.base = Some(base.id),
-            None => alone += 1,
-        }
+        e.base = bases.get(&question(e)).copied();
+        alone += usize::from(e.base.is_none());
     }
     if alone == 0 {
         return Vec::new();
@@ -68,18 +66,4 @@ fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
         "{alone} experiments have no counterpart: {name} has none with the same factors (a \
          reader that polls is not compared with one that blocks; --set wait=… gives all the same wait)"
     )]
-}
-
-/// Whether all factors but the stack agree.
-fn are_alike(a: &Experiment, b: &Experiment) -> bool {
-    a.name == b.name
-        && a.workload == b.workload
-        && a.payload == b.payload
-        && a.wait == b.wait
-        && a.access == b.access
-        && a.placement == b.placement
-        && a.topology == b.topology
-        && a.scheduling == b.scheduling
-        && a.on_host == b.on_host
-        && a.is_same_flow(b)
 }

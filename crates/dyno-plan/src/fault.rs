@@ -3,6 +3,7 @@
 use crate::link::BitRate;
 use crate::quantity::{At, Quantity, one, several};
 use crate::settings::{self, Levels};
+use dyno_model::factors::{self, Factor, Scope};
 use dyno_model::fault::{Fault, FaultKind, On, Outage, Target, Way};
 use dyno_model::plan::{Experiment, Extent, Reach, RefusalReason};
 use dyno_model::unit::{Nanos, UnitError};
@@ -446,12 +447,11 @@ pub(crate) fn refusal(e: &Experiment, stack: &Stack, testbed: &Testbed) -> Optio
 
 /// The setting of an experiment with faults that their participants do not follow.
 fn beside(e: &Experiment) -> Option<&'static str> {
-    let all = [
-        ("sink_pause", e.sink_pause.is_some()),
-        ("sink_cycle", e.sink_cycle.is_some()),
-        ("parallel", e.topology.copies > 1),
-    ];
-    all.into_iter().find(|(_, is)| *is).map(|(key, _)| key)
+    let is_set = |f: &&Factor| !f.is_default(e);
+    let settings = factors::all().filter(is_set).filter_map(|f| f.setting);
+    let mut of_sinks = settings.filter(|s| s.scope == Scope::Sink);
+    let first = of_sinks.next().map(|s| s.key);
+    first.or_else(|| (e.topology.copies > 1).then_some("parallel"))
 }
 
 /// Why the window leaves no room for what a fault would show: the usual before it; after it up to a period of jitter, and twice the

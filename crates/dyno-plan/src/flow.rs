@@ -4,6 +4,7 @@ use crate::quantity::{At, Quantity, name, one};
 use crate::sets::Cpus;
 use crate::settings::{Flows, Form, Setting, Settings, check_workload, keys, setting, time};
 use crate::sizes;
+use dyno_model::factors::{self, Scope};
 use dyno_model::plan::Extent;
 use dyno_model::sizes::Sizes;
 use dyno_model::unit::{Nanos, RateHz, UnitError};
@@ -67,18 +68,17 @@ const KEYS: &[&str] = &[
     "name", "workload", "count", "cycle", "jitter", "phase", "reads", "readers",
 ];
 
-/// Keys of a flow that reads what another one sends: all else is the other one's.
-const OF_READER: &[&str] = &[
-    "name",
-    "reads",
-    "readers",
-    "placement",
-    "sink_pause",
-    "sink_cycle",
-];
+/// Settings of sinks.
+fn of_sinks() -> impl Iterator<Item = &'static str> {
+    let all = factors::settings().filter(|s| s.scope == Scope::Sink);
+    all.map(|s| s.key)
+}
 
-/// Settings of readers, which those of the other flow do not hand on.
-const OF_READERS: &[&str] = &["sink_pause", "sink_cycle"];
+/// Keys of a flow that reads what another one sends: all else is the other one's.
+fn of_reader() -> Vec<&'static str> {
+    let own = ["name", "reads", "readers", "placement"];
+    own.into_iter().chain(of_sinks()).collect()
+}
 
 impl Quantity for Phase {
     fn read(text: &str) -> Result<Self, UnitError> {
@@ -203,9 +203,12 @@ fn reader(
         refuse(&of.at, what, "it reads too", "name the flow that sends");
     }
     for entry in &table.0 {
-        if !OF_READER.contains(&entry.key.as_str()) {
+        if !of_reader().contains(&entry.key.as_str()) {
             let what = format!("`{}` belongs to the flow that sends", entry.key);
-            let help = format!("a flow that reads another one has {}", OF_READER.join(", "));
+            let help = format!(
+                "a flow that reads another one has {}",
+                of_reader().join(", ")
+            );
             refuse(&entry.key_at, what, "this flow only reads", &help);
         }
     }
@@ -218,17 +221,14 @@ fn reader(
     };
     // What stands for all flows, and what this one has of its own: a pause of the other one's readers is theirs.
     let mut own = read.own.clone();
-    OF_READERS.iter().for_each(|key| own.forget(key));
-    for entry in common
-        .iter()
-        .filter(|e| OF_READERS.contains(&e.key.as_str()))
-    {
-        own.read(entry, Form::Single, &mut Problems::default());
-    }
-    for key in ["placement", "sink_pause", "sink_cycle"] {
-        if let Some(entry) = table.entry(key) {
-            own.read(entry, Form::Single, problems);
+    for key in of_sinks() {
+        own.forget(key);
+        for entry in common.iter().filter(|e| e.key == key) {
+            own.read(entry, Form::Single, &mut Problems::default());
         }
+    }
+    for entry in of_reader().iter().filter_map(|key| table.entry(key)) {
+        own.read(entry, Form::Single, problems);
     }
     Some(ReadFlow {
         spec: FlowSpec {

@@ -3,7 +3,7 @@
 use dyno_model::machine::VsockBackEnd;
 use dyno_model::plan::Experiment;
 use dyno_model::plan::together;
-use dyno_model::{AdapterDescription, Graph, Placement, Wait};
+use dyno_model::{AdapterDescription, Channel, Graph, Placement, Wait};
 use std::collections::BTreeSet;
 
 /// What planning must know of the machine.
@@ -27,20 +27,17 @@ pub struct HostFacts {
 }
 
 /// Remarks on what the machine has too little of, one sentence for each kind. `asks`: whether readers of a stack do, which
-/// sleep until they are answered. `graph` is that of one experiment; flows that run at the same time count together.
+/// sleep until they are answered. `graph` is that of experiments that run at the same time.
 pub(crate) fn warnings<'a>(
     experiments: &'a [Experiment],
     facts: &HostFacts,
     adapter: impl Fn(&str) -> Option<&'a AdapterDescription>,
     asks: impl Fn(&str) -> bool,
-    graph: impl Fn(&Experiment) -> Graph,
+    graph: impl Fn(&[&Experiment]) -> Graph,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let leads = || experiments.iter().filter(|e| e.lead() == e.id);
-    let participants = |e: &Experiment| {
-        let all = together(experiments, e).into_iter();
-        all.map(|e| graph(e).participants.len()).sum::<usize>()
-    };
+    let participants = |e: &Experiment| graph(&together(experiments, e)).participants.len();
     let uses_two = |e: &Experiment| adapter(&e.stack).is_some_and(|a| !a.capabilities.loopback);
     let crowded: Vec<usize> = leads()
         .filter(|e| {
@@ -64,8 +61,16 @@ pub(crate) fn warnings<'a>(
             && adapter(&e.stack).is_some_and(|a| a.capabilities.loan && !a.capabilities.loopback)
     });
     // Per channel one message under way and one in the hands of each receiver.
-    let own = |e: &Experiment| graph(e).least_messages() * e.payload.bytes() as u64;
-    let need = |e: &Experiment| together(experiments, e).into_iter().map(own).sum();
+    let need = |e: &Experiment| {
+        let flows = together(experiments, e);
+        let graph = graph(&flows);
+        let of = |c: &Channel| {
+            let flow = graph.participant(c.writer)?.flow;
+            let payload = flows.get(usize::from(flow))?.payload.bytes() as u64;
+            Some((1 + c.readers.len() as u64) * payload)
+        };
+        graph.channels.iter().filter_map(of).sum()
+    };
     let in_shm = too_large("/dev/shm", facts.shm_free_bytes, in_shm, need);
     let in_memory = too_large("main memory", facts.memory_bytes, leads(), need);
     warnings.extend(in_shm.into_iter().chain(in_memory));

@@ -6,7 +6,9 @@ use crate::host::HostFacts;
 use dyno_model::load::{Overload, overload};
 use dyno_model::plan::{Experiment, Reach};
 use dyno_model::unit::{counted, with_prefix};
-use dyno_model::{Graph, OptionValue, Placement, Stack, Testbed, Topology, Wait, WorkloadKind};
+use dyno_model::{
+    Graph, OptionValue, Participant, Placement, Stack, Testbed, Topology, Wait, WorkloadKind,
+};
 use std::collections::BTreeMap;
 
 /// Of more stacks only the first are named.
@@ -20,14 +22,14 @@ pub(crate) fn warnings(
     facts: &HostFacts,
 ) -> Vec<String> {
     let mut remarks = Remarks::default();
-    let graph_of = |e: &Experiment| e.graph(stacks.get(&e.stack), testbed);
+    let graph_of = |flows: &[&Experiment]| graph_of(flows, stacks, testbed);
     for e in experiments.iter().filter(|e| !e.added) {
         if e.lead() != e.id {
             // Its load is told with that of the first.
             continue;
         }
         let flows = dyno_model::plan::together(experiments, e);
-        let graph = dyno_model::graph::of_all(&flows, stacks.get(&e.stack), testbed);
+        let graph = graph_of(&flows);
         let overload = overload(&flows, &graph, testbed);
         if let Some(overload) = &overload {
             remarks.add(e, overload.to_string());
@@ -36,13 +38,23 @@ pub(crate) fn warnings(
             continue;
         };
         let stack = stacks.get(&e.stack);
-        remarks.add_if(e, stack.and_then(|s| history(e, &graph, s, free)));
+        remarks.add_if(e, stack.and_then(|s| history(e, &graph_of(&[e]), s, free)));
         remarks.add_if(e, overload.and_then(|o| backlog(&o, e, free)));
     }
     let mut lines = remarks.lines();
     lines.extend(busy(experiments, facts, graph_of));
     lines.extend(shared_cpus(experiments, testbed, facts, graph_of));
     lines
+}
+
+/// Who takes part in experiments that run at the same time.
+pub(crate) fn graph_of(
+    flows: &[&Experiment],
+    stacks: &BTreeMap<String, Stack>,
+    testbed: &Testbed,
+) -> Graph {
+    let stack = flows.first().and_then(|e| stacks.get(&e.stack));
+    dyno_model::graph::of_all(flows, stack, testbed)
 }
 
 /// Reasons with the cells that they hold for, in the order of their first.
@@ -147,14 +159,15 @@ fn is_here(graph: &Graph, testbed: &Testbed) -> bool {
 fn crowded(
     experiments: &[Experiment],
     facts: &HostFacts,
-    graph_of: impl Fn(&Experiment) -> Graph,
+    graph_of: impl Fn(&[&Experiment]) -> Graph,
     asked: impl Fn(&Experiment) -> bool,
 ) -> Option<(usize, usize, usize)> {
     let leads = || experiments.iter().filter(|e| e.lead() == e.id);
     let all = leads().map(|lead| {
-        let own = dyno_model::plan::together(experiments, lead).into_iter();
-        let own = own.filter(|e| asked(e));
-        own.map(|e| graph_of(e).participants.len()).sum::<usize>()
+        let flows = dyno_model::plan::together(experiments, lead);
+        let participants = graph_of(&flows).participants.into_iter();
+        let of = |p: &Participant| flows.get(usize::from(p.flow)).is_some_and(|e| asked(e));
+        participants.filter(of).count()
     });
     let crowded: Vec<usize> = all.filter(|n| *n > facts.cpus.len()).collect();
     let most = crowded.iter().max().filter(|_| !facts.cpus.is_empty())?;
@@ -165,7 +178,7 @@ fn crowded(
 fn busy(
     experiments: &[Experiment],
     facts: &HostFacts,
-    graph_of: impl Fn(&Experiment) -> Graph,
+    graph_of: impl Fn(&[&Experiment]) -> Graph,
 ) -> Option<String> {
     let floods = |e: &Experiment| e.workload.kind() == WorkloadKind::Flood && e.wait != Wait::Spin;
     let (most, n, all) = crowded(experiments, facts, graph_of, floods)?;
@@ -181,9 +194,10 @@ fn shared_cpus(
     experiments: &[Experiment],
     testbed: &Testbed,
     facts: &HostFacts,
-    graph_of: impl Fn(&Experiment) -> Graph,
+    graph_of: impl Fn(&[&Experiment]) -> Graph,
 ) -> Option<String> {
-    let shares = |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(e), testbed);
+    let shares =
+        |e: &Experiment| e.placement == Placement::Host && is_here(&graph_of(&[e]), testbed);
     let (most, n, all) = crowded(experiments, facts, &graph_of, shares)?;
     Some(format!(
         "{n} of {all} experiments have up to {most} participants on hosts that share {} CPUs: latencies \

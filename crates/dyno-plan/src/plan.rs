@@ -344,7 +344,7 @@ impl<'a> Asked<'a> {
             all.find(|a| a.capabilities.loan).or(first)
         };
         let asks = |stack: &str| used.get(stack).is_some_and(|stack| stack.asks);
-        let graph_of = |e: &Experiment| e.graph(used.get(&e.stack), testbed);
+        let graph_of = |flows: &[&Experiment]| load::graph_of(flows, used, testbed);
         let mut remarks = host::warnings(experiments, facts, adapter_of, asks, graph_of);
         remarks.extend(remote::warnings(testbed));
         // A search looks for the overload.

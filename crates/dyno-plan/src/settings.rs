@@ -6,7 +6,7 @@ use crate::quantity::{
     At, GroupSize, Quantity, SchedulingClass, Span, WaitChoice, Way, one, several,
 };
 use crate::sets::{self, Cpus};
-use dyno_model::factors::{self, Set};
+use dyno_model::factors::{self, Scope, Set};
 use dyno_model::plan::Extent;
 use dyno_model::probe::{ProbeKind, Rest, Sides};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
@@ -115,9 +115,9 @@ fn all() -> impl Iterator<Item = Setting> {
     let of_factors = factors::settings().map(|s| Setting {
         key: s.key,
         varies: false,
-        flows: match s.is_of_flow {
-            true => Flows::OwnOrAll,
-            false => Flows::All,
+        flows: match s.scope {
+            Scope::Flow | Scope::Sink => Flows::OwnOrAll,
+            Scope::All => Flows::All,
         },
     });
     SETTINGS.iter().copied().chain(of_factors)

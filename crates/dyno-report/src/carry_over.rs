@@ -205,17 +205,13 @@ impl Suspects {
         let lingers = format!("in the {LINGERS} s after a trial that lost messages");
         type Is = fn(&Plan, &TrialRecord) -> bool;
         for (label, memory, is_one) in [
-            (
-                "after a trial that lost messages",
-                Memory::Next,
-                lossy as Is,
-            ),
+            ("a trial that lost messages", Memory::Next, lossy as Is),
             (lingers.as_str(), Memory::Seconds(LINGERS), lossy),
-            ("after a trial that failed", Memory::Next, failed),
+            ("a trial that failed", Memory::Next, failed),
         ] {
             if ran.iter().flatten().any(|t| is_one(plan, t)) {
                 all.push(Suspect {
-                    label: label.trim_start_matches("after ").to_owned(),
+                    label: label.to_owned(),
                     memory,
                     is_one: Box::new(is_one),
                 });

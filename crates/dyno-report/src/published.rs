@@ -2,6 +2,7 @@
 //! [`studies`] says where they come from, and [`beside`](crate::study::beside) which of them stand beside an experiment, as the files of `studies/` have it.
 
 mod beside;
+pub mod cell;
 mod printed;
 mod source;
 pub mod statement;

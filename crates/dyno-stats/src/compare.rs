@@ -145,6 +145,68 @@ pub fn verdict(ratio: &Ratio, margin: f64, confidence: f64) -> Verdict {
     }
 }
 
+/// How far the runs of one build are apart in a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BetweenRuns {
+    /// Variance of the natural logarithm of a run's geometric mean, without unit.
+    pub variance: f64,
+    /// Degrees of freedom of the variance.
+    pub freedom: f64,
+}
+
+impl BetweenRuns {
+    /// Pooled over builds, of each of which `builds` has the logarithm of every run: what builds differ by does not
+    /// enter. `None` where no build has two runs.
+    pub fn of(builds: &[Vec<f64>]) -> Option<BetweenRuns> {
+        let of = |logs: &Vec<f64>| {
+            let Spread { error, freedom, .. } = Spread::of(logs)?;
+            Some((error.powi(2) * logs.len() as f64 * freedom, freedom))
+        };
+        let parts: Vec<(f64, f64)> = builds.iter().filter_map(of).collect();
+        let freedom: f64 = parts.iter().map(|(_, freedom)| freedom).sum();
+        let squares: f64 = parts.iter().map(|(squares, _)| squares).sum();
+        (freedom > 0.0).then(|| BetweenRuns {
+            variance: squares / freedom,
+            freedom,
+        })
+    }
+}
+
+/// The `ratio` of sides that are two runs, with an interval of that `confidence` for what further runs would show: a
+/// model of random effects, in which a run has a level of its own. The variances of both sides' runs are added to that
+/// of the trials' means, with Satterthwaite's degrees of freedom (Biometrics Bulletin 2, 1946). The freedom of both
+/// sides is the lesser one's, because the same runs may stand for both.
+///
+/// What runs differ by already holds the scatter of their trials, which so enters twice: the interval is rather too
+/// wide. It is never narrower than before, and stays as it is where a figure was infinite.
+pub fn across_runs(ratio: &Ratio, new: BetweenRuns, base: BetweenRuns, confidence: f64) -> Ratio {
+    if !ratio.error.is_finite() {
+        return *ratio;
+    }
+    let (within, between) = (ratio.error.powi(2), new.variance + base.variance);
+    let parts = within.powi(2) / ratio.freedom + between.powi(2) / new.freedom.min(base.freedom);
+    let Estimate { value, lo, hi } = ratio.estimate;
+    let spread = Spread {
+        mean: value.as_f64().ln(),
+        error: (within + between).sqrt(),
+        freedom: if parts > 0.0 {
+            (within + between).powi(2) / parts
+        } else {
+            ratio.freedom
+        },
+    };
+    let mut interval = Interval::at(value.as_f64());
+    interval.widen((lo.as_f64(), hi.as_f64()));
+    let (lo, hi) = spread.interval((1.0 - confidence.clamp(0.0, 1.0)) / 2.0);
+    interval.widen((lo.exp(), hi.exp()));
+    Ratio {
+        estimate: interval.estimate(),
+        error: spread.error,
+        freedom: spread.freedom,
+        n: ratio.n,
+    }
+}
+
 /// Whether the values of `a` are surely higher than those of `b`: Mann & Whitney's two-sided test refutes at `level`
 /// that they are not. Higher values of `a` never make it less sure.
 pub fn is_higher(a: &[f64], b: &[f64], level: f64) -> bool {
@@ -308,6 +370,34 @@ mod tests {
         assert!((ends(&r).1.ln() + 3.5).abs() < 1e-9);
         let half = student(0.025, freedom) * r.error;
         assert!((ends(&r).2.ln() - (half - 3.5)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_builds_differ_by_is_no_scatter_of_runs() {
+        let runs = BetweenRuns::of(&[vec![0.0, 0.2], vec![5.0, 5.1, 5.2], vec![9.0]]).unwrap();
+        // Squares around each mean: 0.02 and 0.02, of three degrees of freedom.
+        assert!((runs.variance - 0.04 / 3.0).abs() < 1e-12);
+        assert_eq!(runs.freedom, 3.0);
+        assert_eq!(BetweenRuns::of(&[vec![1.0], vec![2.0]]), None);
+    }
+
+    #[test]
+    fn the_scatter_of_runs_only_widens() {
+        let base = [100.0, 101.0, 99.0, 100.5, 99.5];
+        let own = ratio(&base, &base, Pairing::Independent, 0.95).unwrap();
+        let runs = |variance| BetweenRuns {
+            variance,
+            freedom: 5.0,
+        };
+        let wide = across_runs(&own, runs(0.01), runs(0.01), 0.95);
+        // t at 97.5 % and five degrees of freedom.
+        let half = ends(&wide).2.ln();
+        assert!((0.36..0.37).contains(&half), "{half}");
+        let still = ends(&across_runs(&own, runs(0.0), runs(0.0), 0.95));
+        assert!(still.0 <= ends(&own).0 && still.2 >= ends(&own).2);
+        assert!((still.2 - ends(&own).2).abs() < 1e-9);
+        let lost = ratio(&[INF; 6], &[1.0; 6], Pairing::Independent, 0.95).unwrap();
+        assert_eq!(across_runs(&lost, runs(1.0), runs(1.0), 0.95), lost);
     }
 
     #[test]

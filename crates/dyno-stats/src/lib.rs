@@ -74,7 +74,8 @@ pub use bootstrap::Bootstrap;
 pub use carry_over::{CarryOver, Finding, Memory, OrderedTrial, carry_over};
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{
-    Pairing, Ratio, Verdict, is_higher, ratio, simultaneous, simultaneous_end, verdict,
+    BetweenRuns, Pairing, Ratio, Verdict, across_runs, is_higher, ratio, simultaneous,
+    simultaneous_end, verdict,
 };
 pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits, most_marked};

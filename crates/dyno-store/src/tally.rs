@@ -127,7 +127,6 @@ impl Tally {
 struct Ended {
     format: u32,
     outcome: How,
-    #[serde(default)]
     kind: Option<FailureKind>,
     #[serde(default)]
     disturbed: Vec<IgnoredAny>,

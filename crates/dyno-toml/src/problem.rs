@@ -119,10 +119,6 @@ impl Problem {
         None
     }
 
-    /// The file, or `command line`.
-    pub fn source_name(&self) -> &str {
-        self.place.source.name()
-    }
     /// The place in that text, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.place.span.clone()

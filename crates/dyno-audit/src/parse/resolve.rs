@@ -1,11 +1,12 @@
 //! From cells and what their table says of them to figures.
 
-use super::cell::{self, Number};
 use crate::statement::{
-    Bound, Dimension, Figure, Layout, Method, Of, Place, Quantity, Statements, Statistic, Unit,
+    Bound, Dimension, Figure, Layout, Method, Of, Place, Printed, Quantity, Statements, Statistic,
+    Unit,
 };
+use dyno_report::published::cell::{self, Number};
 use dyno_report::published::statement::{
-    ColumnFile, Keys, MethodFile, PartFile, StatementError, TableFile, Text,
+    ColumnFile, Keys, MethodFile, PartFile, StatementError, TableFile, Text, described,
 };
 use std::collections::BTreeMap;
 
@@ -19,18 +20,14 @@ pub(super) fn table(
     let mut layout = Layout {
         id: table.id.get_ref().clone(),
         place: table.place.clone(),
-        header: table.columns.iter().map(title).collect(),
+        header: table.columns.iter().map(ColumnFile::heading).collect(),
         rows: Vec::new(),
     };
-    let mut labels: Vec<String> = Vec::new();
     let mut used = vec![false; table.particular.len()];
-    for (below, line) in rows.get_ref().lines().enumerate() {
-        let cells = cells(line);
-        if cells.is_empty() {
-            continue;
-        }
+    for line in table.lines() {
+        let (cells, labels) = (&line.cells, &line.labels);
         // The text begins behind the quotes, or on the line after them.
-        let wrong = |message: String| at.error(rows.span(), below + 1, message);
+        let wrong = |message: String| at.error(rows.span(), line.below + 1, message);
         if cells.len() != table.columns.len() {
             return Err(wrong(format!(
                 "this row of `{}` has {} cells for {} columns",
@@ -39,26 +36,21 @@ pub(super) fn table(
                 table.columns.len()
             )));
         }
-        labels = labels_of(&cells, &table.columns, &labels);
         let label = labels.join(" ");
-        let particular = table.particular.iter().position(|r| {
-            let wanted = r.label.get_ref();
-            *wanted == label || labels.contains(wanted)
-        });
-        if let Some(i) = particular {
+        if let Some(i) = line.particular {
             used[i] = true;
         }
-        let row = particular.map(|i| &table.particular[i]);
+        let row = line.particular.map(|i| &table.particular[i]);
         let slugs: Vec<String> = labels.iter().map(|l| cell::slug(l)).collect();
         let row_id = match row.and_then(|r| r.id.clone()) {
             Some(id) => id,
             None => slugs.join("."),
         };
         let row_keys = row.map(|r| r.keys()).unwrap_or_default();
-        let mut conditions = conditions_of(&table.columns, &labels);
+        let mut conditions = conditions_of(&table.columns, labels);
         conditions.extend(row_keys.conditions.clone());
         let mut laid_out = Vec::new();
-        for (column, text) in table.columns.iter().zip(&cells) {
+        for (column, text) in table.columns.iter().zip(cells) {
             // A label may be a figure as well, such as the size that orders a series.
             let figure = column.label.is_none() || column.id.is_some();
             let mut found = Vec::new();
@@ -66,7 +58,7 @@ pub(super) fn table(
                 let place = Place {
                     section: table.place.clone(),
                     row: label.clone(),
-                    column: title(column),
+                    column: column.heading(),
                     text: cell::label(text),
                 };
                 let keys = row_keys.clone().within(&column.keys());
@@ -103,53 +95,13 @@ fn of_cell(
     conditions: &BTreeMap<String, String>,
 ) -> Result<Vec<Figure>, String> {
     let parts = parts_of(column)?;
-    let (found, left) = figures(text, &parts, keys, place, name, conditions)?;
-    match left > 0 && !column.first {
-        true => Err(format!(
+    let (numbers, left) = described(text, &parts)?;
+    if left > 0 && !column.first {
+        return Err(format!(
             "{text:?} has {left} more numbers than its column describes; write `parts`, or `first = true`"
-        )),
-        false => Ok(found),
+        ));
     }
-}
-
-fn title(column: &ColumnFile) -> String {
-    let words = [&column.title, &column.label, &column.id];
-    words
-        .into_iter()
-        .flatten()
-        .next()
-        .cloned()
-        .unwrap_or_default()
-}
-
-/// The cells of a row with bars around or between them; none of a line that is blank or only drawn.
-fn cells(line: &str) -> Vec<String> {
-    let line = line.trim();
-    if line.is_empty()
-        || line
-            .chars()
-            .all(|c| matches!(c, '|' | '-' | ':' | '+' | '=' | ' '))
-    {
-        return Vec::new();
-    }
-    let inner = line.strip_prefix('|').unwrap_or(line);
-    let inner = inner.strip_suffix('|').unwrap_or(inner);
-    inner.split('|').map(|c| c.trim().to_owned()).collect()
-}
-
-/// The labels of a row; an empty one repeats that of the row above.
-fn labels_of(cells: &[String], columns: &[ColumnFile], above: &[String]) -> Vec<String> {
-    let labelled = cells.iter().zip(columns).filter(|(_, c)| c.label.is_some());
-    labelled
-        .enumerate()
-        .map(|(i, (text, _))| {
-            let label = cell::label(text);
-            match (label.is_empty(), above.get(i)) {
-                (true, Some(above)) => above.clone(),
-                _ => label,
-            }
-        })
-        .collect()
+    figures(numbers, keys, place, name, conditions)
 }
 
 fn conditions_of(columns: &[ColumnFile], labels: &[String]) -> BTreeMap<String, String> {
@@ -170,26 +122,16 @@ fn parts_of(column: &ColumnFile) -> Result<Vec<PartFile>, String> {
     Ok(vec![PartFile::named(id)])
 }
 
-/// The figures of a text by its parts, and how many numbers are left over.
+/// The figures that numbers are by the parts that describe them.
 pub(super) fn figures(
-    text: &str,
-    parts: &[PartFile],
+    numbers: Vec<(&PartFile, Number)>,
     keys: &Keys,
     place: &Place,
     name: &str,
     conditions: &BTreeMap<String, String>,
-) -> Result<(Vec<Figure>, usize), String> {
-    let numbers = cell::numbers(text).map_err(|e| e.to_string())?;
-    if numbers.len() < parts.len() {
-        return Err(format!(
-            "{text:?} has {} numbers where {} are described; write `-` or `skip = true` where there is no figure",
-            numbers.len(),
-            parts.len()
-        ));
-    }
-    let left = numbers.len() - parts.len();
+) -> Result<Vec<Figure>, String> {
     let mut figures = Vec::new();
-    for (number, part) in numbers.into_iter().zip(parts) {
+    for (part, number) in numbers {
         if part.skip {
             continue;
         }
@@ -197,7 +139,7 @@ pub(super) fn figures(
         let id = format!("{name}/{}", part.id);
         figures.push(figure(id, number, &keys, place, name, conditions)?);
     }
-    Ok((figures, left))
+    Ok(figures)
 }
 
 fn figure(
@@ -223,7 +165,13 @@ fn figure(
     let mut figure = Figure {
         id,
         place: place.clone(),
-        printed: number.printed(unit),
+        printed: Printed {
+            text: number.text,
+            value: number.value,
+            half_step: number.half_step,
+            bound: number.bound,
+            unit,
+        },
         quantity: Quantity::Other,
         statistic: Statistic::Value,
         n: None,

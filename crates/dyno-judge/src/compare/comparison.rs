@@ -70,6 +70,8 @@ pub struct Comparison {
     pub unknown: Vec<String>,
     /// The floor that moved most between two runs on the same machine, if one did beyond the margin.
     pub moved: Option<MovedFloor>,
+    /// How many runs of a history say what the intervals cover of the scatter of runs; `None` where there is no history.
+    pub history: Option<usize>,
     /// The cells that both sides have.
     pub cells: Vec<ComparedCell>,
     /// The cells that could not be compared, with the reason.

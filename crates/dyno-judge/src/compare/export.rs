@@ -22,6 +22,8 @@ struct Document<'a> {
     unknown: &'a [String],
     conclusion: Option<String>,
     moved_floor: Option<&'a MovedFloor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_runs: Option<usize>,
     cells: Vec<CellRows<'a>>,
     left_out: &'a [LeftOut],
     notes: &'a [String],
@@ -86,6 +88,7 @@ impl Comparison {
             unknown: &self.unknown,
             conclusion: crate::difference::conclusion(&self.differences),
             moved_floor: self.moved.as_ref(),
+            history_runs: self.history,
             cells: self.cells.iter().map(|c| self.cell_rows(c)).collect(),
             left_out: &self.left_out,
             notes: &self.notes,

@@ -1,8 +1,9 @@
 //! Which experiments of two runs belong together.
 
 use super::comparison::LeftOut;
-use crate::cell::{self, question};
+use crate::cell;
 use dyno_model::Experiment;
+use dyno_model::factors::question;
 use dyno_model::plan::Plan;
 use std::collections::BTreeSet;
 
@@ -74,8 +75,7 @@ pub(super) fn match_cells<'a>(
 /// A cell of the first side alone, with the reason for which the plan of the other refused it, if it
 /// did.
 fn one_sided(e: &Experiment, [one, other]: [&str; 2], plan: &Plan, stack: &str) -> LeftOut {
-    let mut refused = plan.refused.iter();
-    let refusal = refused.find(|r| r.experiment == e.name && r.stack == stack);
+    let refusal = cell::refusal(plan, e, stack);
     LeftOut {
         cell: cell::label(e),
         reason: match refusal {

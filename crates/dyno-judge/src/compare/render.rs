@@ -2,11 +2,12 @@
 
 use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, MovedFloor, Row};
 use super::ratio::ends;
-use crate::cell::{between, question};
+use crate::cell::between;
 use crate::difference::{Aspect, conclusion};
 use crate::figure::Figure;
 use crate::number::{counted, percent, ratio, sig3};
 use crate::page::{Page, Tone, rendered};
+use dyno_model::factors::question;
 use dyno_report::utc;
 use dyno_stats::POWER;
 
@@ -35,6 +36,9 @@ impl Comparison {
                 format!("undecided: needs {more} more {what}s")
             }
             Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
+            Finding::Undecided { more: None } if self.history.is_some() => {
+                "undecided: within the scatter of runs and trials".into()
+            }
             Finding::Undecided { more: None } => {
                 format!("undecided: needs an unknown number of further {what}s")
             }
@@ -156,7 +160,13 @@ impl Comparison {
                 percent(POWER)
             ));
         }
-        if !self.paired {
+        if let Some(runs) = self.history {
+            lead.push(format!(
+                "The intervals cover the scatter of trials, and what runs of one build differ by, as {} of the \
+                 history show it.",
+                counted(runs as u64, "run")
+            ));
+        } else if !self.paired {
             lead.push(
                 "The intervals cover the scatter of trials, but not changes between the runs. A run with --against excludes such changes, because it interleaves both sides."
                     .into(),

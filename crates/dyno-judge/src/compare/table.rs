@@ -1,14 +1,17 @@
 //! Every figure of every pair of cells, with intervals that hold together.
 
 use super::comparison::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
+use super::history::{Builds, CompareHistory, Logs};
 use super::ratio::{geometric_mean, ratio_of, widened};
 use crate::cell;
 use crate::figure::{Figure, Trials};
 use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{Outcome, Run};
-use dyno_model::{Experiment, Metric, TrialRecord};
+use dyno_model::{Experiment, ExperimentId, Metric, TrialRecord};
 use dyno_report::{Basis, Shortfall, add_counts, is_deaf, missing_messages};
-use dyno_stats::{Pairing, Verdict, chance_of_hits, is_higher, simultaneous, verdict};
+use dyno_stats::{
+    BetweenRuns, Pairing, Verdict, across_runs, chance_of_hits, is_higher, simultaneous, verdict,
+};
 
 /// The values of one figure on both sides.
 struct Values {
@@ -63,11 +66,49 @@ struct Side<'a> {
     beside: Vec<Trials<'a>>,
 }
 
+impl<'a> Side<'a> {
+    /// Those of an experiment, with the metrics of the question that `asked` is.
+    fn read(run: &'a Run, id: ExperimentId, asked: &Experiment, basis: Basis) -> Side<'a> {
+        let headline = asked.headline();
+        let is_beside =
+            |m: &&Metric| m.info().compares_its_tail && !headline.contains(m) && asked.has(**m);
+        let read = |metrics| Trials::read(run, id, metrics, basis);
+        let others = Metric::ALL.iter().filter(is_beside);
+        Side {
+            trials: read(headline),
+            beside: others.map(|m| read(std::slice::from_ref(m))).collect(),
+        }
+    }
+}
+
+impl CompareHistory {
+    /// Adds a run; one that is there already is not taken twice. Cells with failed or missing trials, and figures that
+    /// are infinite or zero in a trial, say nothing of what is usual.
+    pub fn add(&mut self, run: &Run) {
+        let logs = |e: &Experiment| -> Logs {
+            let side = Side::read(run, e.id, e, Basis::COUNTED);
+            let all = values(&side, &side, e.headline()[0], Pairs::None, &self.how);
+            let with_ratio = all.into_iter().filter(|v| v.figure.has_ratio());
+            let known = with_ratio.filter_map(|v| {
+                let (own, _) = v.sides.ok()?;
+                Some((v.figure, geometric_mean(&own).ln()))
+            });
+            known.filter(|(_, log)| log.is_finite()).collect()
+        };
+        let cells = cell::own(&run.manifest.plan);
+        let whole = cells.filter(|e| Shortfall::of(run, e.id).is_none());
+        let cells = whole.map(|e| (e.clone(), logs(e))).collect();
+        self.note(&run.manifest, cells);
+    }
+}
+
 type OnEachBasis<'a> = Vec<(Basis, Side<'a>)>;
 
 /// A cell under construction: intervals can be made once the number of all is known.
 struct Open<'a> {
     case: Case<'a>,
+    /// The runs of the history with its new side and with its base; `None` where there is no history.
+    history: Option<[Builds<'a>; 2]>,
     counted: Vec<Values>,
     /// On every other pair of bases, which is named.
     others: Vec<(String, Vec<Values>)>,
@@ -81,6 +122,7 @@ impl Table {
         pairs: &[(&Experiment, &Experiment)],
         pairing: Pairing,
         how: &CompareOptions,
+        history: Option<&CompareHistory>,
     ) -> Table {
         let (mut open, mut failed) = (Vec::new(), Vec::new());
         // What a side lacks must not make the intervals of other rows narrower, so its rows count all the same.
@@ -126,6 +168,9 @@ impl Table {
             });
             open.push(Open {
                 case,
+                history: history.map(|all| {
+                    [(new, y), (base, x)].map(|(side, e)| all.builds(&side.manifest, e))
+                }),
                 counted,
                 others: others.collect(),
                 remarks,
@@ -148,19 +193,8 @@ impl Table {
 impl<'a> Case<'a> {
     /// The base and the new side, each on every basis; that on which figures are shown first.
     fn sides(&self) -> (OnEachBasis<'a>, OnEachBasis<'a>) {
-        let headline = self.x.headline();
-        let beside =
-            |m: &&Metric| m.info().compares_its_tail && !headline.contains(m) && self.x.has(**m);
         let of = |run, id| {
-            let one = |basis| {
-                let read = |metrics| Trials::read(run, id, metrics, basis);
-                let others = Metric::ALL.iter().filter(beside);
-                let side = Side {
-                    trials: read(headline),
-                    beside: others.map(|m| read(std::slice::from_ref(m))).collect(),
-                };
-                (basis, side)
-            };
+            let one = |basis| (basis, Side::read(run, id, self.x, basis));
             Basis::all(run, id).into_iter().map(one).collect()
         };
         (of(self.base, self.x.id), of(self.new, self.y.id))
@@ -294,7 +328,18 @@ impl Open<'_> {
             pairing,
             how,
         } = self.case;
-        let judge = |v: Values| v.judge(pairing, how.margin, each, level);
+        let history = self.history;
+        let scatter = |figure| -> Option<Result<[BetweenRuns; 2], String>> {
+            let [new, base] = history.as_ref()?;
+            let both = new
+                .scatter(figure)
+                .and_then(|new| Ok([new, base.scatter(figure)?]));
+            Some(both)
+        };
+        let judge = |v: Values| {
+            let runs = scatter(v.figure).and_then(Result::ok);
+            v.judge(pairing, how.margin, each, level, runs)
+        };
         let bases = self.others.into_iter();
         let others: Vec<(String, Vec<Row>)> = bases
             .map(|(phrase, values)| (phrase, values.into_iter().map(judge).collect()))
@@ -303,6 +348,13 @@ impl Open<'_> {
         let mut rows: Vec<Row> = self.counted.into_iter().map(judge).collect();
         for row in &mut rows {
             row.weaken(short.as_deref(), &others);
+            // A history that does not tell what runs differ by makes nothing good.
+            if row.figure.has_ratio()
+                && row.grade() < Grade::Open
+                && let Some(Err(why)) = scatter(row.figure)
+            {
+                row.take_back(&why);
+            }
         }
         rows.extend(self.case.deaf(level));
         rows.push(self.case.failures(level));
@@ -318,20 +370,33 @@ impl Open<'_> {
 }
 
 impl Values {
-    fn judge(self, pairing: Pairing, margin: f64, each: f64, level: f64) -> Row {
+    /// `runs`: what runs of the new side's build, and of the base's, differ by.
+    fn judge(
+        self,
+        pairing: Pairing,
+        margin: f64,
+        each: f64,
+        level: f64,
+        runs: Option<[BetweenRuns; 2]>,
+    ) -> Row {
         let figure = self.figure;
         let result = self.sides.and_then(|(new, base)| {
             if !figure.has_ratio() {
                 return Ok(losses(&new, &base, margin, level));
             }
             let ratio = ratio_of(figure, &new, &base, pairing, each)?;
+            let ratio = match runs {
+                Some([new, base]) => across_runs(&ratio, new, base, each),
+                None => ratio,
+            };
             let ratio = widened(ratio, self.slack);
             let finding = match verdict(&ratio, margin, each) {
                 Verdict::Lower => Finding::Lower,
                 Verdict::Higher => Finding::Higher,
                 Verdict::Same => Finding::Same,
                 Verdict::Undecided { more } => Finding::Undecided {
-                    more: more.map(|n| n.max(1)),
+                    // More trials do not make runs more alike.
+                    more: more.map(|n| n.max(1)).filter(|_| runs.is_none()),
                 },
             };
             Ok(Compared {

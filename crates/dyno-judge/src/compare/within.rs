@@ -71,7 +71,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
             "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices"
         )
     }));
-    let table = Table::new(run, run, &pairs, Pairing::Paired, how);
+    let table = Table::new(run, run, &pairs, Pairing::Paired, how, None);
     left_out.extend(table.failed);
     let side = |name: String| Side {
         name,
@@ -85,6 +85,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
         differences: found.0,
         unknown: Vec::new(),
         moved: None,
+        history: None,
         cells: table.cells,
         left_out,
         statements: table.statements,

@@ -2,12 +2,12 @@
 
 use crate::common::{Builder, stream};
 use dyno_judge::{
-    Aspect, CheckOptions, CompareOptions, ComparedCell, Comparison, Figure, Finding, Limits, Row,
-    Status, check, compare, compare_within,
+    Aspect, CheckOptions, CompareHistory, CompareOptions, ComparedCell, Comparison, Figure,
+    Finding, Limits, Row, Status, check, compare, compare_with_history, compare_within,
 };
 use dyno_model::plan::{Against, More, Refusal};
 use dyno_model::record::Run;
-use dyno_model::{Metric, Nanos, OptionValue};
+use dyno_model::{Experiment, Metric, Nanos, OptionValue, PayloadSize};
 use dyno_report::{Format, RenderOptions};
 
 fn how() -> CompareOptions {
@@ -60,6 +60,79 @@ fn two_runs(floor: f64) -> Comparison {
         reason: "not on this machine".into(),
     });
     compare(&base.build(), &new.build(), &how())
+}
+
+#[test]
+fn a_cell_is_left_out_for_its_own_refusal() {
+    let mut base = Builder::new(0);
+    let mut new = Builder::new(1);
+    for bytes in [64, 128] {
+        let size = |e: &mut Experiment| e.payload = PayloadSize::new(bytes).unwrap();
+        let id = base.experiment("pipe", size);
+        base.trials(id, 9_000.0);
+        let factors = "ping-pong, SIZE, block, stamp, process, 1-1";
+        new.plan().refused.push(Refusal {
+            experiment: "round-trip".into(),
+            stack: "pipe".into(),
+            factors: factors.replace("SIZE", &format!("{bytes} B")),
+            reason: dyno_model::plan::RefusalReason::Told(format!("too few for {bytes}")),
+        });
+    }
+    new.measured("tcp", 9_000.0);
+    base.measured("tcp", 9_000.0);
+    let c = compare(&base.build(), &new.build(), &how());
+    let reasons: Vec<&str> = c.left_out.iter().map(|l| l.reason.as_str()).collect();
+    assert!(reasons[0].ends_with("too few for 64"), "{reasons:?}");
+    assert!(reasons[1].ends_with("too few for 128"), "{reasons:?}");
+}
+
+/// `pipe` at 9.0 µs, and at `new` in a later run, with a history of runs at these levels on `host`.
+fn with_history(new: f64, levels: &[f64], host: Option<&str>) -> Comparison {
+    let run = |day, p50| {
+        let mut run = Builder::new(day);
+        run.measured("pipe", p50);
+        run
+    };
+    let (base, new) = (run(100, 9_000.0).build(), run(101, new).build());
+    let mut history = CompareHistory::new(&how(), &base.manifest, &new.manifest);
+    for (day, level) in (0..).zip(levels) {
+        let mut past = run(day, 9_000.0 * level);
+        if let Some(host) = host {
+            past.manifest().environment.host = host.into();
+        }
+        history.add(&past.build());
+    }
+    // What is compared is no part of its history, and nothing is counted twice.
+    history.add(&new);
+    history.add(&run(0, 90_000.0).build());
+    compare_with_history(&base, &new, &history)
+}
+
+#[test]
+fn a_history_widens_intervals_by_what_its_runs_differ_by() {
+    const CALM: [f64; 4] = [1.0, 1.001, 0.999, 1.0];
+    const RESTLESS: [f64; 4] = [1.0, 1.05, 0.96, 1.02];
+    let of = |c: &Comparison| finding(cell(c, "pipe"), P50);
+    let (slower, faster) = (9_900.0, 8_100.0);
+    assert_eq!(of(&with_history(slower, &CALM, None)), Finding::Higher);
+    assert_eq!(of(&with_history(faster, &CALM, None)), Finding::Lower);
+    let open = Finding::Undecided { more: None };
+    for new in [slower, faster] {
+        let c = with_history(new, &RESTLESS, None);
+        assert_eq!(of(&c), open);
+        let text = c.render(Format::Markdown, &RenderOptions::default());
+        assert!(text.contains("as 4 runs of the history show it"), "{text}");
+        assert!(text.contains("within the scatter of runs"), "{text}");
+    }
+    // Too few runs, or runs of another machine, make nothing good, and nothing better.
+    for (levels, host) in [(&CALM[..2], None), (&CALM[..], Some("elsewhere"))] {
+        assert_eq!(of(&with_history(slower, levels, host)), Finding::Higher);
+        let c = with_history(faster, levels, host);
+        assert_eq!(of(&c), open);
+        let text = c.render(Format::Markdown, &RenderOptions::default());
+        assert!(text.contains("three of one build are needed"), "{text}");
+        assert_eq!(c.status(), Status::Undecided);
+    }
 }
 
 #[test]

@@ -70,7 +70,6 @@ pub struct Experiment {
     pub warmup: Extent,
     /// After `warmup` the window begins as soon as the series is steady, and at the latest after
     /// this much warm-up. `None`: after `warmup`, steady or not.
-    #[serde(default)]
     pub settle: Option<Nanos>,
     /// The measured part.
     pub window: Extent,
@@ -121,7 +120,6 @@ pub struct Experiment {
     pub added: bool,
     /// The experiment of the same factors that this one is compared with; trials of the same number
     /// of both belong together. See [`Plan::against`](crate::Plan::against).
-    #[serde(default)]
     pub base: Option<ExperimentId>,
     /// It takes turns with its base, or with what it is the base of, within one trial; `None`: its trials are its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -316,15 +314,6 @@ impl Experiment {
     /// message.
     pub const fn has_common_window(&self) -> bool {
         self.flow.is_some() || self.slices.is_some()
-    }
-
-    /// Whether both ask for the same flow, or neither is one.
-    pub fn is_same_flow(&self, other: &Experiment) -> bool {
-        match (&self.flow, &other.flow) {
-            (Some(a), Some(b)) => a.is_alike(b),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{adapters, facts, plan_text, plan_with, refusal_of, shown, shown_all, suite};
 use dyno_model::fault::{Fault, FaultKind, Target, Way};
 use dyno_model::plan::{Extent, RefusalReason};
-use dyno_model::{Nanos, Placement, Plan, Raised, Search};
+use dyno_model::{Against, Nanos, Placement, Plan, Raised, Search};
 use dyno_plan::{Catalog, plan};
 use std::collections::BTreeSet;
 
@@ -422,6 +422,24 @@ fn each_time_of_a_fault_makes_cells_of_its_own() {
     assert_eq!(times(&[]), [[100, 1000], [100, 3000]]);
     let both = [[100, 1000], [100, 3000], [200, 1000], [200, 3000]];
     assert_eq!(times(&[("times", "[\"100 ms\", \"200 ms\"]")]), both);
+}
+
+#[test]
+fn an_outage_is_compared_with_one_of_the_same_length() {
+    let lasts = fault("stop", "sender", "for = [\"1 s\", \"3 s\"]");
+    let text = stream("tcp", &lasts).replace("\"tcp\"", "[\"tcp\", \"udp\"]");
+    let plan = plan_with(&text, &[], |request| {
+        request.against = Some(Against::Stack { name: "udp".into() });
+    });
+    let plan = plan.unwrap_or_else(|e| panic!("{}", shown(&e)));
+    let news = plan.experiments.iter().filter(|e| e.stack == "tcp");
+    let lasts: Vec<[Nanos; 2]> = news
+        .map(|new| {
+            let base = plan.experiment(new.base.unwrap()).unwrap();
+            [new, base].map(|e| e.faults[0].lasts)
+        })
+        .collect();
+    assert_eq!(lasts, [1, 3].map(|s| [Nanos::from_secs(s); 2]));
 }
 
 #[test]

@@ -222,6 +222,15 @@ fn a_flow_may_read_what_another_one_sends() {
             .eq(alone.cpus.iter().copied().map(Some))
     );
 
+    // It has no sender that a CPU is missing for.
+    let other = "name = \"other\"\nreads = \"control\"";
+    let spin = text("", &[CONTROL, other]).replace("\"block\"", "\"spin\"");
+    let warnings = plan_text(&spin).unwrap().warnings;
+    assert!(
+        warnings.iter().any(|w| w.contains("up to 3 on 2")),
+        "{warnings:?}"
+    );
+
     let of = |line: &str| SLOW.replace("reads = \"control\"", line);
     refused(
         "",

@@ -166,17 +166,12 @@ fn until_end(e: &ExperimentSummary) -> String {
 }
 
 fn event(fault: &Fault) -> String {
-    let (text, who) = (fault.to_string(), fault.who.to_string());
-    let done = text.strip_prefix(&who).unwrap_or(&text).trim_start();
     let the = match &fault.who {
         Target::Sender { number: 1.. } | Target::Receiver { number: 1.. } => "",
         Target::Sender { .. } | Target::Receiver { .. } | Target::Daemon { .. } => "the ",
     };
-    let was = match fault.what.info().done.starts_with("was ") {
-        true => "was ",
-        false => "",
-    };
-    format!("{the}{who} {was}{done}")
+    let was = fault.what.info().was;
+    format!("{the}{} {was}{}", fault.who, fault.done())
 }
 
 /// Whether a message may still come after the faults: the only sender, or the provider of calls, was not taken away for good.

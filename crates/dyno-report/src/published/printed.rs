@@ -1,7 +1,8 @@
 //! Figures that others published, in plain tables. Rows are those that `dyno audit` reads as well.
 
+use super::cell;
 use super::source::{Flaw, Source};
-use super::statement::{ColumnFile, StatementError, StatementFile, TableFile};
+use super::statement::{ColumnFile, Line, StatementError, StatementFile, TableFile, Text};
 use dyno_toml::suggest;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -41,68 +42,25 @@ pub struct PrintedRow {
 
 impl From<&TableFile> for Printed {
     fn from(file: &TableFile) -> Printed {
-        let plain = |cell: &str| {
-            let cell = cell.split(" [#").next().unwrap_or(cell);
-            cell.replace("**", "").trim().to_owned()
-        };
-        let row = |line: &str| {
-            let cells = line.trim().trim_matches('|').split('|').map(plain);
-            let cells: Vec<String> = cells.collect();
-            let labels = cells.iter().zip(&file.columns);
-            let labels = labels.filter(|(_, column)| column.label.is_some());
-            let labels: Vec<&str> = labels.map(|(cell, _)| cell.as_str()).collect();
-            let label = labels.join(" ");
-            let named = file.particular.iter().find(|row| {
-                let wanted = row.label.get_ref();
-                *wanted == label || labels.contains(&wanted.as_str())
-            });
-            let id = named.and_then(|row| row.id.clone());
+        let row = |line: Line| {
+            let cells: Vec<String> = line.cells.iter().map(|text| cell::label(text)).collect();
             let first = cells.first().cloned();
+            let id = line.particular.and_then(|i| file.particular[i].id.clone());
+            let names = first.into_iter().chain([line.labels.join(" ")]).chain(id);
             PrintedRow {
-                names: first.into_iter().chain([label]).chain(id).collect(),
+                names: names.collect(),
                 cells,
             }
         };
-        let title = |c: &ColumnFile| {
-            [&c.title, &c.label, &c.id]
-                .into_iter()
-                .flatten()
-                .next()
-                .cloned()
-        };
-        let lines = file
-            .rows
-            .get_ref()
-            .lines()
-            .filter(|line| !line.trim().is_empty());
         Printed {
-            titles: file
-                .columns
-                .iter()
-                .map(|c| title(c).unwrap_or_default())
-                .collect(),
-            rows: lines.map(row).collect(),
+            titles: file.columns.iter().map(ColumnFile::heading).collect(),
+            rows: file.lines().into_iter().map(row).collect(),
         }
     }
 }
 
 /// How far the ratio of two figures may move within a row before they come from two runs.
 const APART: f64 = 1.25;
-
-/// What may stand behind the digits of a number without a blank, as in `8KB` and `4x`.
-const ATTACHED: [&str; 11] = ["", "x", "B", "kB", "KB", "MB", "GB", "s", "ms", "µs", "ns"];
-
-/// The numbers of a sentence as printed, without signs. Words with letters and digits, as `p99` and `7260U`, are none.
-fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ',')));
-    let words = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    words.filter_map(|word| {
-        let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
-        let (number, rest) = word.split_at(end.unwrap_or(word.len()));
-        let is_number = ATTACHED.contains(&rest.trim_end_matches(['.', ',']));
-        is_number.then(|| number.trim_end_matches(['.', ',']))
-    })
-}
 
 /// A file that is built in: its name, and its text.
 macro_rules! built_in {
@@ -140,16 +98,20 @@ impl PrintedTables {
         let file = StatementFile::read(text, key)?;
         let tables = file.tables.iter();
         let tables = tables.map(|table| (table.id.get_ref().clone(), table.into()));
-        let said = file.texts.iter().flat_map(|text| {
-            let figures = text.figures.iter().zip(numbers(text.says.get_ref()));
-            let figures = figures.filter(|(figure, _)| !figure.skip);
-            let id = text.id.get_ref();
-            figures.map(move |(figure, number)| (format!("{id}/{}", figure.id), number.to_owned()))
-        });
+        let at = Text { name: key, text };
+        let mut said = BTreeMap::new();
+        for sentence in &file.texts {
+            let numbers = sentence.numbers(&at)?.into_iter();
+            let figures = numbers.filter(|(figure, _)| !figure.skip);
+            let id = sentence.id.get_ref();
+            said.extend(
+                figures.map(|(figure, number)| (format!("{id}/{}", figure.id), number.text)),
+            );
+        }
         Ok(PrintedTables {
             key: key.to_owned(),
             tables: tables.collect(),
-            said: said.collect(),
+            said,
             source: file.source,
             flaws: file.flaws,
         })
@@ -162,7 +124,7 @@ impl PrintedTables {
         row.cells.get(1..)
     }
 
-    /// The figure of a sentence as printed, by `SENTENCE/FIGURE`.
+    /// The figure of a sentence as printed, with its sign, by `SENTENCE/FIGURE`.
     pub fn said(&self, name: &str) -> Option<&str> {
         self.said.get(name).map(String::as_str)
     }
@@ -171,10 +133,7 @@ impl PrintedTables {
     /// second differs by more than a quarter. Cells with one figure cannot tell.
     pub fn has_another_ratio(&self, table: &str, row: &str, column: &str) -> Option<bool> {
         let (cells, at) = (self.row(table, row)?, self.column(table, column)?);
-        let ratio = |cell: &String| {
-            let mut parts = cell.split('/').map_while(|part| part.parse::<f64>().ok());
-            Some(parts.next()? / parts.next()?)
-        };
+        let ratio = |text: &String| Some(cell::part(text, 0)? / cell::part(text, 1)?);
         let own = ratio(cells.get(at)?)?;
         let others = cells.iter().enumerate().filter(|(i, _)| *i != at);
         let others: Vec<f64> = others.filter_map(|(_, cell)| ratio(cell)).collect();

@@ -15,7 +15,6 @@ pub struct Source {
     #[serde(default)]
     pub institutions: String,
     /// Year of publication.
-    #[serde(default)]
     pub year: Option<u16>,
     /// Where it can be found.
     #[serde(default, rename = "where")]
@@ -24,7 +23,6 @@ pub struct Source {
     #[serde(default)]
     pub testbed: String,
     /// The date of the measurement that it names.
-    #[serde(default)]
     pub tested: Option<String>,
 }
 

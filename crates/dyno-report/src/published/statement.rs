@@ -6,6 +6,7 @@
     reason = "docs/reference/statements.md describes the keys"
 )]
 
+use super::cell::{self, Number};
 use super::source::{Flaw, Source};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -254,11 +255,8 @@ with_keys! {
     }
     /// A column of a table.
     ColumnFile {
-        #[serde(default)]
         id: Option<String>,
-        #[serde(default)]
         title: Option<String>,
-        #[serde(default)]
         label: Option<String>,
         #[serde(default)]
         skip: bool,
@@ -276,7 +274,6 @@ with_keys! {
     /// What is particular to a row.
     RowFile {
         label: Spanned<String>,
-        #[serde(default)]
         id: Option<String>,
     }
     /// A sentence of the source.
@@ -301,6 +298,114 @@ with_keys! {
     /// Which data a name of the output is.
     MatchFile {
         name: String,
+    }
+}
+
+/// A row of a table.
+pub struct Line {
+    /// How many lines it stands below the first.
+    pub below: usize,
+    /// As written.
+    pub cells: Vec<String>,
+    /// Those of its cells that are labels, without marks; an empty one repeats that of the row above.
+    pub labels: Vec<String>,
+    /// The place in [`TableFile::particular`] of what is particular to it.
+    pub particular: Option<usize>,
+}
+
+impl TableFile {
+    /// Its rows, without lines that are blank or only drawn.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut all: Vec<Line> = Vec::new();
+        for (below, line) in self.rows.get_ref().lines().enumerate() {
+            let cells = cells(line);
+            if cells.is_empty() {
+                continue;
+            }
+            let above = all.last().map(|line| line.labels.as_slice());
+            let labelled = cells.iter().zip(&self.columns);
+            let labelled = labelled.filter(|(_, column)| column.label.is_some());
+            let label = |(i, (text, _)): (usize, (&String, &ColumnFile))| {
+                let own = Some(cell::label(text)).filter(|label| !label.is_empty());
+                let repeated = || above.and_then(|labels| labels.get(i)).cloned();
+                own.or_else(repeated).unwrap_or_default()
+            };
+            let labels: Vec<String> = labelled.enumerate().map(label).collect();
+            let whole = labels.join(" ");
+            let particular = self.particular.iter().position(|row| {
+                let wanted = row.label.get_ref();
+                *wanted == whole || labels.contains(wanted)
+            });
+            all.push(Line {
+                below,
+                cells,
+                labels,
+                particular,
+            });
+        }
+        all
+    }
+}
+
+/// The cells of a row with bars around or between them; none of a line that is blank or only drawn.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let is_drawn = |c: char| matches!(c, '|' | '-' | ':' | '+' | '=' | ' ');
+    if line.chars().all(is_drawn) {
+        return Vec::new();
+    }
+    let inner = line.strip_prefix('|').unwrap_or(line);
+    let inner = inner.strip_suffix('|').unwrap_or(inner);
+    inner.split('|').map(|c| c.trim().to_owned()).collect()
+}
+
+impl ColumnFile {
+    /// Its title, label or name, the first that it has.
+    pub fn heading(&self) -> String {
+        let words = [&self.title, &self.label, &self.id];
+        words
+            .into_iter()
+            .flatten()
+            .next()
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+/// The numbers of a text, each with the part that describes it, and how many numbers are left over.
+///
+/// # Errors
+/// In one sentence: a number that cannot be read, or fewer numbers than parts.
+pub fn described<'a>(
+    text: &str,
+    parts: &'a [PartFile],
+) -> Result<(Vec<(&'a PartFile, Number)>, usize), String> {
+    let numbers = cell::numbers(text).map_err(|e| e.to_string())?;
+    let left = numbers.len().checked_sub(parts.len()).ok_or_else(|| {
+        format!(
+            "{text:?} has {} numbers where {} are described; write `-` or `skip = true` where there is no figure",
+            numbers.len(),
+            parts.len()
+        )
+    })?;
+    Ok((parts.iter().zip(numbers).collect(), left))
+}
+
+impl TextFile {
+    /// The numbers of the sentence, each with the figure that it is.
+    ///
+    /// # Errors
+    /// A number that cannot be read, and more or fewer numbers than `figures`.
+    pub fn numbers(&self, at: &Text<'_>) -> Result<Vec<(&PartFile, Number)>, StatementError> {
+        let wrong = |message: String| at.error(self.says.span(), 0, message);
+        let (numbers, left) = described(self.says.get_ref(), &self.figures).map_err(wrong)?;
+        if left > 0 {
+            return Err(wrong(format!(
+                "the sentence has {left} more numbers than `figures`; list all numbers in their order, \
+                 with `skip = true` for those that are no figures"
+            )));
+        }
+        Ok(numbers)
     }
 }
 
@@ -352,9 +457,7 @@ pub struct StatementFile {
 pub struct RelationFile {
     #[serde(default)]
     pub place: String,
-    #[serde(default)]
     pub formula: Option<OneOrMore>,
-    #[serde(default)]
     pub kind: Option<Spanned<String>>,
     #[serde(default)]
     pub of: Vec<Spanned<String>>,
@@ -402,7 +505,6 @@ pub struct RequirementFile {
     pub text: String,
     #[serde(default)]
     pub on: Vec<Spanned<String>>,
-    #[serde(default)]
     pub source: Option<String>,
 }
 
@@ -413,7 +515,6 @@ pub struct NearestFile {
     pub of: Vec<Spanned<String>>,
     pub stack: Spanned<String>,
     pub experiment: Spanned<toml::Table>,
-    #[serde(default)]
     pub metric: Option<Spanned<String>>,
     #[serde(default)]
     pub differs: Vec<String>,

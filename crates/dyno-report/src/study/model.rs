@@ -36,7 +36,6 @@ pub struct Study {
     #[serde(default)]
     pub(crate) lines: Lines,
     /// The order of lines.
-    #[serde(default)]
     pub(crate) ranking: Option<Ranking>,
     /// Selections by name.
     #[serde(default)]
@@ -65,12 +64,9 @@ pub(crate) struct Lines {
     #[serde(default, rename = "of")]
     pub(crate) own: Vec<Line>,
     /// The others have a line for each value of this, which names it.
-    #[serde(default)]
     pub(crate) other: Option<Formula>,
-    #[serde(default)]
     pub(crate) order: Option<Formula>,
     /// A line is divided, and its name says how, where this has several values.
-    #[serde(default)]
     pub(crate) divide: Option<Formula>,
 }
 
@@ -180,19 +176,15 @@ pub(crate) struct Map {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Relation {
-    #[serde(default)]
     pub(crate) of: Option<Selection>,
     /// What both have in common.
     #[serde(default)]
     pub(crate) same: Vec<Formula>,
     /// A named function that decides as well.
-    #[serde(default)]
     pub(crate) with: Option<With>,
     /// Of several the one that has the most of it, else the first.
-    #[serde(default)]
     pub(crate) most: Option<Formula>,
     /// Of several the one that has the least of it.
-    #[serde(default)]
     pub(crate) least: Option<Formula>,
 }
 
@@ -250,10 +242,8 @@ pub(crate) struct Table {
     #[serde(default)]
     pub(crate) columns: Vec<Vec<Cell>>,
     /// There is a table only if some experiment is like this.
-    #[serde(default)]
     pub(crate) when: Option<Selection>,
     /// What stands in the place of a table without rows.
-    #[serde(default)]
     pub(crate) empty: Option<Cell>,
     /// The rows are made for each of these.
     #[serde(default, rename = "for")]
@@ -261,23 +251,16 @@ pub(crate) struct Table {
     /// What a group has in common; empty: each experiment is a group.
     #[serde(default)]
     pub(crate) by: Vec<Formula>,
-    #[serde(default)]
     pub(crate) order: Option<Formula>,
     /// Further columns, one for each of these groups.
-    #[serde(default)]
     pub(crate) across: Option<Across>,
     #[serde(default, rename = "row")]
     pub(crate) rows: Vec<Row>,
     // The keys of a row, in a table that has one form of rows.
-    #[serde(default)]
     of: Option<Selection>,
-    #[serde(default)]
     each: Option<Each>,
-    #[serde(default)]
     needs: Option<Formula>,
-    #[serde(default)]
     least: Option<Formula>,
-    #[serde(default)]
     sort: Option<Formula>,
     #[serde(default)]
     cells: Vec<Cell>,
@@ -307,7 +290,6 @@ pub(crate) struct Across {
     #[serde(default, rename = "for")]
     pub(crate) of_groups: Option<Selection>,
     pub(crate) by: Vec<Formula>,
-    #[serde(default)]
     pub(crate) order: Option<Formula>,
     #[serde(default)]
     pub(crate) head: Cell,

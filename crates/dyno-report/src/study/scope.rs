@@ -5,6 +5,7 @@ use super::model::{self, Cell, Formula, Of, Selection, Study, With, Word, words}
 use super::names::{self, Bound, Value};
 use crate::factors;
 use crate::number::{Measured, latency_ns};
+use crate::published::cell::part;
 use crate::spark;
 use crate::summary::{DaemonCost, ExperimentSummary, Spread, Summary};
 use dyno_model::factors::{Factor, in_tables};
@@ -626,9 +627,7 @@ fn printed(scope: &Scope<'_>, arguments: &[Value]) -> Option<Value> {
 fn number(_: &Scope<'_>, arguments: &[Value]) -> Option<Value> {
     let text = arguments.first()?.word();
     let at = arguments.get(1).map_or(Some(0.0), Value::number)?;
-    let part = text.split('/').nth(at as usize)?;
-    let number: f64 = part.split_whitespace().next()?.parse().ok()?;
-    number.is_finite().then_some(Value::Number(number))
+    part(&text, at as usize).map(Value::Number)
 }
 
 /// The quantile of a name, or another value with an interval, in such units; a dash where the clocks do not bear it.

@@ -45,7 +45,8 @@
 //! more often than once in ten thousand times.
 
 use dyno_stats::{
-    Estimate, Latency, Pairing, Verdict, further_trials, ratio, simultaneous, verdict, within,
+    BetweenRuns, Estimate, Latency, Pairing, Verdict, across_runs, further_trials, ratio,
+    simultaneous, verdict, within,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -140,6 +141,35 @@ fn equal_sides_are_rarely_called_different() {
         }
     }
     assert!(bad.is_empty(), "too many false alarms:\n{}", bad.join("\n"));
+}
+
+/// A run of five trials around a level of its own.
+fn run(rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let level = 0.03 * gauss(rng);
+    (0..5).map(|_| (level + 0.01 * gauss(rng)).exp()).collect()
+}
+
+#[test]
+fn two_runs_are_rarely_called_different_where_a_history_tells_how_runs_differ() {
+    let confidence = simultaneous(0.95, 6);
+    for past in [3, 6, 12] {
+        let mut rng = ChaCha8Rng::seed_from_u64(0xbb + past);
+        let (mut alone, mut with_history) = (0, 0);
+        for _ in 0..REPLICATES {
+            let sides = [run(&mut rng), run(&mut rng)];
+            let alike = ratio(&sides[0], &sides[1], Pairing::Independent, confidence).unwrap();
+            let level = |run: Vec<f64>| run.iter().map(|v| v.ln()).sum::<f64>() / 5.0;
+            let levels: Vec<f64> = (0..past).map(|_| level(run(&mut rng))).collect();
+            let runs = BetweenRuns::of(&[levels]).unwrap();
+            let wide = across_runs(&alike, runs, runs, confidence);
+            let is_false = |r| u64::from(is_alarm(verdict(r, 0.0, confidence)));
+            alone += is_false(&alike);
+            with_history += is_false(&wide);
+        }
+        println!("{past} earlier runs: {alone} alarms without them, {with_history} with them");
+        assert!(with_history <= most(1.0 - confidence), "{with_history}");
+        assert!(alone > u64::from(REPLICATES) / 4, "{alone}");
+    }
 }
 
 /// Student's interval of the geometric mean at 95 %, as the runner sees it of a side.

@@ -47,6 +47,10 @@ The heading lists the differences between the two runs. If there is more than on
 them. The machine itself may also have changed between the runs: if the floor changed, Dyno calls nothing faster or slower. `dyno run \
 SUITE --against …` interleaves both sides, and `dyno compare RUN` then compares pairs of trials.
 
+Two runs of one build differ more than their trials do. `dyno compare BASE NEW --history runs/` widens \
+the interval of each ratio by what earlier runs of one build on the same machine differ by, at least \
+three of them. Without such runs it calls nothing faster or the same.
+
 All intervals of the table hold at once with the given confidence. Lost messages and failed trials
 have their own rows.
 
@@ -77,6 +81,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "P,P", value_delimiter = ',', default_value = "p50,p90,p99",
           value_parser = parse_quantile)]
     pub(crate) quantiles: Vec<f64>,
+    /// Widen the intervals by what earlier runs of one build differ by: run directories, or directories that hold run
+    /// directories.
+    #[arg(add = complete::runs(), long, value_name = "DIR", requires = "new", conflicts_with = "tool")]
+    pub(crate) history: Vec<PathBuf>,
     /// The output format.
     #[arg(long, value_enum, default_value_t = JudgeFormat::Table)]
     pub(crate) format: JudgeFormat,

@@ -2,11 +2,13 @@
 
 use crate::cli::{CompareArgs, FailOn};
 use crate::commands::imported;
-use crate::commands::judged::{UNDECIDED, conclude, more_trials, read};
+use crate::commands::judged::{
+    UNDECIDED, conclude, directories, more_trials, read, read_directory,
+};
 use crate::exit::{Code, Failure, Result};
 use crate::terminal::{self, render_options};
-use dyno_judge::{CompareOptions, Status};
-use std::path::Path;
+use dyno_judge::{CompareHistory, CompareOptions, Status};
+use std::path::{Path, PathBuf};
 
 /// Compares two runs, or the two sides of one, and prints the table.
 pub(crate) fn compare(args: &CompareArgs) -> Result {
@@ -26,7 +28,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
             if let Some(reason) = dyno_judge::apart(&base, &new) {
                 return Err(Failure::message(Code::Usage, reason));
             }
-            dyno_judge::compare(&base, &new, &how)
+            match args.history.is_empty() {
+                true => dyno_judge::compare(&base, &new, &how),
+                false => {
+                    let none = CompareHistory::new(&how, &base.manifest, &new.manifest);
+                    let history = with_runs(none, &args.history)?;
+                    dyno_judge::compare_with_history(&base, &new, &history)
+                }
+            }
         }
         None if base.manifest.plan.against.is_none() => {
             return Err(failure!(
@@ -55,6 +64,17 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         terminal::say(command);
     }
     Ok(concluded)
+}
+
+/// Adds the runs of --history. What cannot be read is left out by name.
+fn with_runs(mut history: CompareHistory, of: &[PathBuf]) -> Result<CompareHistory> {
+    for directory in directories(of)? {
+        match read_directory(&directory) {
+            Ok((run, _)) => history.add(&run),
+            Err(e) => terminal::say(format!("warning: left out of the history: {e}")),
+        }
+    }
+    Ok(history)
 }
 
 /// Both sides, where they are outputs of other tools.

@@ -605,6 +605,27 @@ fn a_stack_that_loses_each_tenth_message_passes_no_limit_on_its_p99() {
 }
 
 #[test]
+fn a_comparison_covers_what_runs_of_its_history_differ_by() {
+    let place = two_runs();
+    for night in ["a", "b", "c"] {
+        let to = place.path(&format!("runs/{night}"));
+        copy(&place.path("fast"), &to);
+        edit(&to, |m| m["id"] = night.into());
+    }
+    copy(&place.path("fast"), &place.path("runs/broken"));
+    place.file("runs/broken/run.json", "{}");
+    let gate = ["compare", "fast", "slow", "--history", "runs"];
+    let shown = place.run(&gate).with_code(0);
+    shown
+        .says("left out of the history")
+        .says("as 3 runs of the history show it");
+    let found = json(&place.run(&[&gate[..], &["--format", "json"]].concat()));
+    assert_eq!(found["history_runs"], 3);
+    let within = ["compare", "fast", "--history", "runs"];
+    place.run(&within).with_code(2);
+}
+
+#[test]
 fn the_first_bad_night_is_held_against_the_history_of_its_machine() {
     let place = two_runs();
     let night = |name: &str, from: &str, day: u64, more: &dyn Fn(&mut Value)| {

@@ -1,28 +1,62 @@
 //! The numbers of a cell or a sentence, with their units, bounds and granularity.
 
-use crate::statement::{Bound, Dimension, Printed, Unit};
-
 /// A number with the unit that stands behind it, if any.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Number {
-    pub(crate) text: String,
-    pub(crate) value: f64,
-    pub(crate) half_step: f64,
-    pub(crate) bound: Bound,
-    pub(crate) unit: Option<Unit>,
+pub struct Number {
+    /// Its sign and digits as they stand there: `12,050`, `+0.17`, `1e+02`.
+    pub text: String,
+    /// Its value in its unit.
+    pub value: f64,
+    /// Half of the last printed digit's step in its unit: 0.005 of `50.29`.
+    pub half_step: f64,
+    /// What a sign before it says of it.
+    pub bound: Bound,
+    /// `None` where nothing behind it is a unit.
+    pub unit: Option<Unit>,
 }
 
-impl Number {
-    /// With the unit of its column where it has none.
-    pub(crate) fn printed(self, unit: Unit) -> Printed {
-        Printed {
-            text: self.text,
-            value: self.value,
-            half_step: self.half_step,
-            bound: self.bound,
-            unit,
-        }
-    }
+/// What a printed number says of the true one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Bound {
+    /// It is this, rounded.
+    #[default]
+    Rounded,
+    /// It is about this (`~50 ms`).
+    About,
+    /// It is at most this.
+    Below,
+    /// It is at least this.
+    Above,
+}
+
+/// A unit: `factor` of the base unit of its dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// As printed.
+    pub text: String,
+    /// What it measures.
+    pub dimension: Dimension,
+    /// Base units in one of it.
+    pub factor: f64,
+}
+
+/// What a unit measures, with its base unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// Seconds.
+    Time,
+    /// Bytes.
+    Size,
+    /// Events per second.
+    Rate,
+    /// Bytes per second.
+    Bandwidth,
+    /// A share, a ratio, a count: one.
+    One,
+    /// Processor cycles.
+    Cycles,
+    /// Seconds per byte.
+    TimePerSize,
 }
 
 /// Why a text cannot be read for its numbers.
@@ -30,7 +64,7 @@ impl Number {
 #[error(
     "{text:?} has a comma that does not separate thousands; write decimals with a point, as the source means them"
 )]
-pub(crate) struct CommaError {
+pub struct CommaError {
     text: String,
 }
 
@@ -138,8 +172,11 @@ impl Unit {
     }
 }
 
-/// The numbers of a text in its order.
-pub(crate) fn numbers(text: &str) -> Result<Vec<Number>, CommaError> {
+/// The numbers of a text in its order. Digits within words, as in `p99` and `7260U`, are none.
+///
+/// # Errors
+/// A comma that may be a decimal point.
+pub fn numbers(text: &str) -> Result<Vec<Number>, CommaError> {
     let chars: Vec<char> = without_marks(text).chars().collect();
     let mut found: Vec<Number> = Vec::new();
     let mut i = 0;
@@ -167,6 +204,14 @@ pub(crate) fn numbers(text: &str) -> Result<Vec<Number>, CommaError> {
         }
     }
     Ok(found)
+}
+
+/// The number that a text begins with, or its part `n` between slashes, from 0, in the unit that stands behind it.
+pub(crate) fn part(text: &str, n: usize) -> Option<f64> {
+    let part = text.split('/').nth(n)?.trim();
+    let first = numbers(part).ok()?.into_iter().next()?;
+    let begins = part.starts_with(&first.text) && first.value.is_finite();
+    begins.then_some(first.value)
 }
 
 /// The number that begins at `start`, `None` where letters make it a word (`1080p`); and where the next begins.
@@ -325,7 +370,7 @@ fn without_marks(text: &str) -> String {
 }
 
 /// Whether a cell says that there is no figure.
-pub(crate) fn is_empty(cell: &str) -> bool {
+pub fn is_empty(cell: &str) -> bool {
     matches!(
         without_marks(cell).trim(),
         "" | "-" | "–" | "—" | "n/a" | "N/A"
@@ -333,12 +378,12 @@ pub(crate) fn is_empty(cell: &str) -> bool {
 }
 
 /// A label as printed, without marks.
-pub(crate) fn label(cell: &str) -> String {
+pub fn label(cell: &str) -> String {
     without_marks(cell).trim().to_owned()
 }
 
 /// A label as a part of a name: letters, digits and points in lower case, all else one `-`.
-pub(crate) fn slug(label: &str) -> String {
+pub fn slug(label: &str) -> String {
     let mut out = String::new();
     for c in label.chars() {
         if c.is_alphanumeric() || c == '.' {
@@ -404,6 +449,17 @@ mod tests {
         assert_eq!(texts("173/622/557 [#1]_"), ["173 ", "622 ", "557 "]);
         assert_eq!(texts("240 µs (CPU: 83 µs)"), ["240 µs", "83 µs"]);
         assert_eq!(texts("~5-10 ms"), ["5 ms", "10 ms"]);
+    }
+
+    #[test]
+    fn parts_between_slashes_begin_with_their_numbers() {
+        assert_eq!(part("12,000 msg/s", 0), Some(12_000.0));
+        assert_eq!(part("173/622/557", 1), Some(622.0));
+        assert_eq!(part("−43 %", 0), Some(-43.0));
+        for none in ["Intel i7-6700", "-", "", "173"] {
+            assert_eq!(part(none, 1), None, "{none}");
+        }
+        assert_eq!(part("Intel i7-6700", 0), None);
     }
 
     #[test]
