@@ -36,6 +36,10 @@ pub struct Request {
     /// `--slices`: both sides take turns within a trial, in slices of this length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Nanos>,
+    /// `dyno gate`: whole trials where slices cannot serve, and no floors, so that all of the time goes to the two
+    /// sides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gate: bool,
     /// `--ground`: the ground is probed as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ground: bool,

@@ -298,7 +298,7 @@ impl<'a> Asked<'a> {
             together::add_alone(&mut experiments)?;
         }
         // Of a search most experiments get no trial: they have no floors.
-        if request.search.is_none() {
+        if request.search.is_none() && !request.gate {
             warnings.extend(floor::link(&mut experiments, &mut used, &floors, &testbed));
         }
         remote::equip(&mut testbed, &used, &experiments, facts);
@@ -307,7 +307,7 @@ impl<'a> Asked<'a> {
             warnings.extend(against::link(&mut experiments, against));
             refuse::no_base(&experiments, against)?;
         }
-        slices::arrange(&mut experiments, &used, &testbed, request)?;
+        warnings.extend(slices::arrange(&mut experiments, &used, &testbed, request)?);
         Ok(Plan {
             suite: request.suite.clone(),
             title: read.suite.title,

@@ -1,11 +1,11 @@
 //! What `--slices` makes of a plan: each experiment and its base take turns within one trial, or why they cannot.
 
-use crate::mistakes::{PlanError, nothing_was_run};
+use crate::mistakes::PlanError;
 use dyno_model::plan::{Extent, Reach};
 use dyno_model::{
     Experiment, Nanos, Request, Role, Slices, Stack, Testbed, Workload, WorkloadKind,
 };
-use dyno_toml::{Place, Problem, Problems};
+use dyno_toml::{Place, Problem};
 use std::collections::BTreeMap;
 
 /// More pairs of slices in a window would take more memory for their histograms than caches and small machines have.
@@ -16,28 +16,31 @@ const LEAST_PAIRS: u64 = 10;
 
 /// Lets every experiment with a base and the base itself take turns, as far as `--slices` was asked for. The window and
 /// the warm-up get twice as long, so that each side has as much of them as the suite says; and the warm-up is that time,
-/// since nobody waits within slices for a series to settle.
+/// since nobody waits within slices for a series to settle. Returns a remark for each pair that a gate measures in
+/// whole trials.
 ///
 /// # Errors
 ///
-/// Where there are no two sides, or they cannot be open at the same time, or what is measured needs whole trials.
+/// Where there are no two sides, or they cannot be open at the same time, or what is measured needs whole trials; the
+/// latter two are no errors of a gate.
 pub(crate) fn arrange(
     experiments: &mut [Experiment],
     stacks: &BTreeMap<String, Stack>,
     testbed: &Testbed,
     request: &Request,
-) -> Result<(), PlanError> {
+) -> Result<Vec<String>, PlanError> {
+    let mut remarks = Vec::new();
     let Some(length) = request.slices else {
-        return Ok(());
+        return Ok(remarks);
     };
     let place = Place::flag("--slices", &length.to_string());
-    let refuse = |what: String, help: &str| {
+    let refuse = |what: String, help: &str| -> Result<_, PlanError> {
         let mut problems = Problems::default();
         Problem::at(&place, what)
             .label("not possible here")
             .help(help)
             .note(&mut problems);
-        problems.check(nothing_was_run)
+        problems.check(nothing_was_run).map(|()| Vec::new())
     };
     if request.against.is_none() {
         return refuse(
@@ -53,9 +56,10 @@ pub(crate) fn arrange(
         );
     }
     let slices = Slices::of(length);
+    let mut turns: Vec<usize> = Vec::new();
     let pairs: Vec<(usize, usize)> = pairs(experiments);
-    for (base, new) in &pairs {
-        let (base, new) = (&experiments[*base], &experiments[*new]);
+    for (base_at, new_at) in &pairs {
+        let (base, new) = (&experiments[*base_at], &experiments[*new_at]);
         let shared = pairs
             .iter()
             .filter(|(other, _)| experiments[*other].id == base.id);
@@ -63,27 +67,32 @@ pub(crate) fn arrange(
             1 => objection(new, base, slices, stacks, testbed),
             n => Some(format!("{n} stacks have the same base, {}", base.stack)),
         };
-        if let Some(why) = why {
-            return refuse(
-                format!("{} on {} and {}: {why}", new.name, new.stack, base.stack),
-                "leave --slices out, and Dyno interleaves whole trials of both sides; or choose experiments and stacks \
-                 that can take turns, with --experiment and --stack",
-            );
-        }
-    }
-    for (base, new) in pairs {
-        for e in [base, new] {
-            let e = &mut experiments[e];
-            e.slices = Some(slices);
-            e.settle = None;
-            for extent in [&mut e.warmup, &mut e.window] {
-                if let Extent::Duration(time) = extent {
-                    *time = slices.both(*time);
-                }
+        let what = |why: String| format!("{} on {} and {}: {why}", new.name, new.stack, base.stack);
+        match why {
+            None => turns.extend([*base_at, *new_at]),
+            Some(why) if request.gate => {
+                remarks.push(format!("whole trials instead of slices for {}", what(why)));
+            }
+            Some(why) => {
+                return refuse(
+                    what(why),
+                    "leave --slices out, and Dyno interleaves whole trials of both sides; or choose experiments and stacks \
+                     that can take turns, with --experiment and --stack",
+                );
             }
         }
     }
-    Ok(())
+    for at in turns {
+        let e = &mut experiments[at];
+        e.slices = Some(slices);
+        e.settle = None;
+        for extent in [&mut e.warmup, &mut e.window] {
+            if let Extent::Duration(time) = extent {
+                *time = slices.both(*time);
+            }
+        }
+    }
+    Ok(remarks)
 }
 
 /// The places of each base and of what is compared with it.

@@ -16,6 +16,7 @@
 //!   estimate is, for whoever decides to go on.
 //! - [`Mean`]: a figure that each trial has one of and that may be below zero.
 //! - [`ratio`], [`verdict`], [`simultaneous`]: two sides compared, and what to say of it.
+//! - [`smallest_slowdown`]: the difference that such a comparison would have found.
 //! - [`further_trials`]: how many more would decide whether a figure keeps a limit.
 //! - [`slice_quantiles`]: two sides that took turns within a trial.
 //! - [`SteadyTest`], [`change_points`]: the end of a warm-up, and the changes in a history.
@@ -75,7 +76,7 @@ pub use carry_over::{CarryOver, Finding, Memory, OrderedTrial, carry_over};
 pub use change::{ChangeOptions, ChangePoint, SteadyTest, change_points};
 pub use compare::{
     BetweenRuns, Pairing, Ratio, Verdict, across_runs, is_higher, ratio, simultaneous,
-    simultaneous_end, verdict,
+    simultaneous_end, smallest_slowdown, verdict,
 };
 pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits, most_marked};

@@ -4,6 +4,7 @@ mod address;
 mod audit;
 mod complete;
 mod conformance;
+mod gate;
 mod init;
 mod judge;
 mod part;
@@ -11,11 +12,12 @@ mod report;
 mod serve;
 mod show;
 
-pub(crate) use audit::{AuditArgs, AuditFormat};
+pub(crate) use audit::{AuditArgs, AuditFormat, OutputArgs};
 use conformance::key_value;
 pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
+pub(crate) use gate::GateArgs;
 pub(crate) use init::InitArgs;
-pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, TrendArgs};
+pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, JudgeFormat, TrendArgs};
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
@@ -55,6 +57,7 @@ Examples:
   dyno serve                             all runs in ./runs, in the browser (full builds only)
   dyno run quick --stack tcp --precision 5%         adds trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   interleaves both and says which is faster
+  dyno gate uds-stream tcp               both sides in one minute, and an exit code for CI
   dyno run quick --live                  uses the whole terminal (full builds only)
   dyno run --like RUN                    repeats somebody else's run on this machine
   dyno run quick --shard 1/3 --out a     one of three parts; `dyno merge` joins them
@@ -66,8 +69,8 @@ Exit codes:
   0    done                              3    the suite, stack or testbed is refused
   1    file or program error             4    done, but trials or cases failed
   2    wrong command line                5    a run directory cannot be written or read
-  6    a limit is broken (check)         7    undecided (check, trend, compare)
-  8    something is slower (--fail-on slower)
+  6    a limit is broken (check)         7    undecided (check, trend, compare, gate)
+  8    something is slower (gate, --fail-on slower)
   9    a finding with the verdict of audit --fail-on, or a worse one
   130  interrupted; finished trials are stored";
 
@@ -90,6 +93,8 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.
     Compare(CompareArgs),
+    /// Measure two stacks or builds in one run, and say which is faster: for CI.
+    Gate(Box<GateArgs>),
     /// Check a run against limits.
     Check(CheckArgs),
     /// Find when the figures of stored runs changed.
@@ -208,6 +213,9 @@ pub(crate) struct RunArgs {
     /// Without one, in a dry run: the text of the suite that the answers make.
     #[arg(skip)]
     pub(crate) answers: Option<String>,
+    /// Whether `dyno gate` asks for the run.
+    #[arg(skip)]
+    pub(crate) gate: bool,
     /// Only these stacks, separated by commas; the floor is always measured with them.
     #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
     pub(crate) stack: Vec<String>,

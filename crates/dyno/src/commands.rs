@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod conformance;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod gate;
 mod imported;
 pub(crate) mod init;
 mod judged;

@@ -25,9 +25,9 @@ pub(crate) enum Code {
     /// `dyno check`: at least one limit is broken, or a figure is worse than its history has it.
     LimitBroken = 6,
     /// `dyno check`: no limit is broken, but for at least one the trials do not tell. `dyno trend`: too few
-    /// runs, or trials that failed or are missing. `dyno compare --fail-on slower`: a headline row is undecided.
+    /// runs, or trials that failed or are missing. `dyno gate`, `dyno compare --fail-on slower`: a headline row is undecided.
     Undecided = 7,
-    /// `dyno compare` or `dyno trend` with `--fail-on slower`: something is.
+    /// `dyno gate`, or `dyno compare` or `dyno trend` with `--fail-on slower`: something is slower.
     Slower = 8,
     /// `dyno audit --fail-on`: something as bad as this, or worse, is found.
     Objected = 9,

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Serve(_) => absent::absent("`dyno serve`", "serve"),
         Command::Merge(args) => commands::merge::merge(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Gate(args) => commands::gate::gate(*args),
         Command::Check(args) => commands::check::check(&args),
         Command::Trend(args) => commands::trend::trend(&args),
         Command::Audit(args) => commands::audit::audit(&args),

@@ -220,16 +220,21 @@ impl Comparison {
 
 impl ComparedCell {
     /// What a row of it comes to as a gate. What a message costs is no part of it.
-    fn status(&self, row: &Row) -> Status {
-        let is_headline = match row.figure {
-            Figure::CpuPerMessage => return Status::Pass,
+    pub(super) fn status(&self, row: &Row) -> Status {
+        match row.grade() {
+            _ if row.figure == Figure::CpuPerMessage => Status::Pass,
+            Grade::Worse => Status::Fail,
+            Grade::Open if self.is_judged(row) || row.but.is_some() => Status::Undecided,
+            _ => Status::Pass,
+        }
+    }
+
+    /// Whether a gate asks for a verdict on a row, not only that it is no worse.
+    pub(super) fn is_judged(&self, row: &Row) -> bool {
+        match row.figure {
+            Figure::CpuPerMessage => false,
             Figure::Quantile { metric, .. } => self.new.headline().contains(&metric),
             Figure::Delivered | Figure::Lost | Figure::Deaf | Figure::Failed => true,
-        };
-        match row.grade() {
-            Grade::Worse => Status::Fail,
-            Grade::Open if is_headline || row.but.is_some() => Status::Undecided,
-            _ => Status::Pass,
         }
     }
 }

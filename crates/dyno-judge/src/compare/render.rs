@@ -183,7 +183,7 @@ impl Comparison {
         all.all(|other| other == first).then_some(first.1)
     }
 
-    fn label(&self, cell: &ComparedCell, common: bool) -> String {
+    pub(super) fn label(&self, cell: &ComparedCell, common: bool) -> String {
         let stack = match cell.base.stack == cell.new.stack {
             true => cell.new.stack.clone(),
             false => format!("{} → {}", cell.base.stack, cell.new.stack),

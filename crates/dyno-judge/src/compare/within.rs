@@ -64,11 +64,15 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     for (x, y) in &pairs {
         found.parameters(x, y);
     }
-    let slices = pairs.iter().find_map(|(_, new)| new.slices);
-    notes.extend(slices.map(|slices| {
-        let length = slices.length;
+    let slices: Vec<_> = pairs.iter().filter_map(|(_, new)| new.slices).collect();
+    notes.extend(slices.first().map(|first| {
+        let rest = match pairs.len() - slices.len() {
+            0 => String::new(),
+            whole => format!("; in {whole} of {} cells whole trials are compared", pairs.len()),
+        };
+        let length = first.length;
         format!(
-            "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices"
+            "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices{rest}"
         )
     }));
     let table = Table::new(run, run, &pairs, Pairing::Paired, how, None);

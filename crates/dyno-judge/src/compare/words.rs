@@ -5,7 +5,9 @@ use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, Row}
 use super::ratio::ends;
 use crate::cell::between;
 use crate::figure::Figure;
-use crate::number::{counted, percent, ratio, sig3};
+use crate::check::Status;
+use crate::number::{Unit, counted, percent, ratio, sig3};
+use dyno_stats::{POWER, smallest_slowdown};
 
 /// One sentence on what changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,84 @@ impl Comparison {
             text: self.tally(),
         });
         all
+    }
+
+    /// What came of it as a gate in one sentence: the verdict, the figure that decides it with its ratio, and which
+    /// slowdown would have been found: `slower: pipe → tcp: round-trip, ping-pong, 64 B, block: p50 round trip ×1.30
+    /// [1.25, 1.35]; a slowdown of 6.10 % would have been found with a chance of 80 %`.
+    pub fn sentence(&self) -> String {
+        let status = self.status();
+        let rows = self
+            .judged()
+            .flat_map(|c| c.rows.iter().map(move |r| (c, r)));
+        let is_asked = |c: &ComparedCell, r: &Row| status != Status::Pass || c.is_judged(r);
+        let deciding = rows.filter(|(c, r)| c.status(r) == status && is_asked(c, r));
+        // What has no ratio, as messages that are lost, is as far from 1 as can be, and nothing where all is well.
+        let reach = |row: &Row| match row.result.as_ref().ok().map(|c| c.ratio.as_ref().map(ends)) {
+            Some(Some((_, lo, hi))) => hi.max(1.0 / lo),
+            _ if status == Status::Pass => 0.0,
+            _ => f64::INFINITY,
+        };
+        let key = |row: &Row| (row.grade() == Grade::Better, reach(row));
+        let decides = deciding.max_by(|(_, a), (_, b)| {
+            let ((a, x), (b, y)) = (key(a), key(b));
+            a.cmp(&b).then(x.total_cmp(&y))
+        });
+        let found = match self.smallest_slowdown() {
+            Some(share) => format!(
+                "a slowdown of {} would have been found with a chance of {}",
+                Unit::Share.text(share),
+                percent(POWER)
+            ),
+            None => "no interval tells which slowdown would have been found".into(),
+        };
+        let left_out = self.left_out.iter().find(|l| l.is_undecided);
+        match (decides, left_out) {
+            (Some((cell, row)), _) => format!("{}; {found}", self.decision(status, cell, row)),
+            (None, Some(left)) => format!("undecided: {}: {}; {found}", left.cell, left.reason),
+            (None, None) => format!("undecided: nothing could be compared; {found}"),
+        }
+    }
+
+    fn decision(&self, status: Status, cell: &ComparedCell, row: &Row) -> String {
+        let is_time = matches!(row.figure, Figure::Quantile { .. });
+        let word: String = match (status, row.grade(), is_time) {
+            (Status::Fail, _, true) => "slower".into(),
+            (Status::Fail, _, false) => "worse".into(),
+            (Status::Undecided, ..) => "undecided".into(),
+            (Status::Pass, Grade::Better, true) => "faster".into(),
+            (Status::Pass, Grade::Better, false) => "better".into(),
+            (Status::Pass, ..) => format!("same within {}", percent(self.options.margin)),
+        };
+        let figure = row.figure.text();
+        let told = match row.result.as_ref().map(|c| (c, c.ratio.as_ref().map(ends))) {
+            Ok((_, Some((value, lo, hi)))) => format!("{figure} {}", ratio(value, lo, hi)),
+            Ok((c, None)) => {
+                let [base, new] = [c.base, c.new].map(|v| row.figure.unit().text(v));
+                format!("{figure} {base} → {new}")
+            }
+            Err(reason) => format!("{figure}: {reason}"),
+        };
+        let verdict = row.result.as_ref().map(|c| self.verdict(row, c));
+        let why = match verdict.as_ref().map(|v| v.strip_prefix("undecided: ")) {
+            Ok(Some(why)) => format!(" ({why})"),
+            _ => String::new(),
+        };
+        format!("{word}: {}: {told}{why}", self.label(cell, false))
+    }
+
+    /// The slowdown that every headline quantile would have shown; `None` where one has no interval, or there is none.
+    fn smallest_slowdown(&self) -> Option<f64> {
+        let rows = self
+            .judged()
+            .flat_map(|c| c.rows.iter().filter(|r| c.is_judged(r)));
+        let times = rows.filter(|r| matches!(r.figure, Figure::Quantile { .. }));
+        let each = times.map(|r| {
+            let ratio = r.result.as_ref().ok()?.ratio.as_ref()?;
+            smallest_slowdown(ratio, self.options.margin)
+        });
+        let all: Vec<f64> = each.collect::<Option<_>>()?;
+        all.into_iter().max_by(f64::total_cmp)
     }
 
     fn headline(&self, c: &Changed<'_>) -> Headline {

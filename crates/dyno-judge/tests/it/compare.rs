@@ -345,6 +345,46 @@ fn pairs_see_through_a_machine_that_wanders() {
 }
 
 #[test]
+fn a_gate_says_in_one_sentence_what_decides_and_what_it_would_have_found() {
+    let p50 = CompareOptions {
+        quantiles: vec![0.5],
+        ..how()
+    };
+    let run = within().build();
+    let faster = compare_within(&run, &p50).sentence();
+    let (verdict, found) = faster.split_once("; a slowdown of ").unwrap();
+    assert!(
+        verdict.starts_with("faster: uds-stream → tcp: round-trip, ping-pong, 64 B, block: p50 round trip ×0.90"),
+        "{faster}"
+    );
+    // The pairs scatter by 0.2 %: from a little below 5 % on, the interval leaves the margin.
+    assert!(found.starts_with("4."), "{faster}");
+    assert!(found.ends_with(" % would have been found with a chance of 80 %"), "{faster}");
+    let turned = |base: f64, new: f64| {
+        let mut b = Builder::new(0);
+        let x = b.measured("tcp", base);
+        let y = b.measured("udp", new);
+        b.plan().experiments[y.0 as usize].base = Some(x);
+        b.plan().against = Some(Against::Stack { name: "tcp".into() });
+        b
+    };
+    let said = |b: Builder| compare_within(&b.build(), &p50).sentence();
+    assert!(said(turned(9_000.0, 12_000.0)).starts_with("slower: tcp → udp: "));
+    assert!(said(turned(9_000.0, 9_010.0)).starts_with("same within 5 %: tcp → udp: "));
+    let mut failed = turned(9_000.0, 9_000.0);
+    let new = failed.plan().experiments[1].id;
+    failed.failed(new);
+    let failed = said(failed);
+    assert!(failed.starts_with("undecided: ") && failed.contains("failed"), "{failed}");
+    let mut b = Builder::new(0);
+    b.measured("tcp", 12_000.0);
+    assert_eq!(
+        said(b),
+        "undecided: nothing could be compared; no interval tells which slowdown would have been found"
+    );
+}
+
+#[test]
 fn a_pair_counts_only_where_both_its_trials_do() {
     let mut run = within().build();
     // Trial 1 of the base and trial 2 of the new side are disturbed: four pairs are left.

@@ -109,3 +109,24 @@ fn in_slices_both_sides_have_as_much_of_the_window_as_alone() {
         }
     }
 }
+
+#[test]
+fn a_gate_has_whole_trials_where_slices_cannot_serve_and_no_floors() {
+    let text = suite(&format!(
+        "{PING_PONG}\n[[experiment]]\nname = \"stream\"\nworkload = \"stream\"\nrate = \"1 kHz\"\nwait = \"block\"\n\
+         stacks = [\"tcp\"]"
+    ));
+    let plan = plan_with(&text, &[], |request| {
+        request.stacks = Some(vec!["tcp".into()]);
+        request.against = Some(Against::Stack { name: "udp".into() });
+        request.slices = Some(Slices::USUAL);
+        request.gate = true;
+    })
+    .unwrap();
+    assert!(plan.experiments.iter().all(|e| !e.added && e.floor.is_none()));
+    for e in &plan.experiments {
+        assert_eq!(e.slices.is_none(), e.name == "stream", "{e:?}");
+    }
+    let whole = plan.warnings.iter().filter(|w| w.starts_with("whole trials instead of slices for stream on tcp and udp: "));
+    assert_eq!(whole.count(), 1, "{:?}", plan.warnings);
+}

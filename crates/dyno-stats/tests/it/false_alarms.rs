@@ -46,7 +46,7 @@
 
 use dyno_stats::{
     BetweenRuns, Estimate, Latency, Pairing, Verdict, across_runs, further_trials, ratio,
-    simultaneous, verdict, within,
+    simultaneous, smallest_slowdown, verdict, within,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -307,5 +307,33 @@ fn further_trials_decide_as_often_as_they_say() {
             named >= LEAST_NAMED && share >= LEAST_SHARE,
             "{n} trials, a limit: {share:.3} of {named}"
         );
+    }
+}
+
+#[test]
+fn the_smallest_slowdown_is_found_as_often_as_it_says() {
+    const SIGMA: f64 = 0.1;
+    let mut rng = ChaCha8Rng::seed_from_u64(0x5d);
+    for n in [3, 5, 10, 40] {
+        for margin in [0.0, 0.05, 0.2] {
+            let mut ratio_at = |truth: f64| {
+                let new: Vec<f64> = (0..n)
+                    .map(|_| (truth + SIGMA * gauss(&mut rng)).exp())
+                    .collect();
+                ratio(&new, &vec![1.0; n], Pairing::Paired, 0.95).unwrap()
+            };
+            let mut found = 0;
+            for _ in 0..REPLICATES {
+                let truth = smallest_slowdown(&ratio_at(0.0), margin).unwrap();
+                let other = ratio_at(truth.ln_1p());
+                found += u32::from(verdict(&other, margin, 0.95) == Verdict::Higher);
+            }
+            // The scatter of few trials is hardly known.
+            let share = f64::from(found) / f64::from(REPLICATES);
+            assert!(
+                (LEAST_SHARE..0.9).contains(&share),
+                "{n} trials, margin {margin}: {share:.3}"
+            );
+        }
     }
 }

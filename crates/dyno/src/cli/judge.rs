@@ -60,7 +60,8 @@ trials are included, and if the lost messages are left out.
 
 Exit codes: without --fail-on always 0. With --fail-on slower: 8 if the new side is slower, \
 delivers less, loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, the \
-losses or the failures, unless --allow-undecided is given; otherwise 0.")]
+losses or the failures, unless --allow-undecided is given; otherwise 0. The table then ends with a sentence: the \
+verdict, what decides it, and the smallest slowdown that would have been found.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as
     /// outputs of other tools and shown side by side, without verdicts.

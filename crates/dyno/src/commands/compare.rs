@@ -1,6 +1,6 @@
 //! `dyno compare`
 
-use crate::cli::{CompareArgs, FailOn};
+use crate::cli::{CompareArgs, FailOn, JudgeFormat};
 use crate::commands::imported;
 use crate::commands::judged::{
     UNDECIDED, conclude, directories, more_trials, read, read_directory,
@@ -8,6 +8,7 @@ use crate::commands::judged::{
 use crate::exit::{Code, Failure, Result};
 use crate::terminal::{self, render_options};
 use dyno_judge::{CompareHistory, CompareOptions, Status};
+use dyno_report::{escaped_markdown, wrap};
 use std::path::{Path, PathBuf};
 
 /// Compares two runs, or the two sides of one, and prints the table.
@@ -54,7 +55,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
             Status::Undecided => (!args.allow_undecided).then_some(Code::Undecided),
             Status::Fail => Some(Code::Slower),
         });
-    let text = comparison.render(args.format.into(), &render_options());
+    let options = render_options();
+    let mut text = comparison.render(args.format.into(), &options);
+    if args.fail_on.is_some() {
+        let sentence = comparison.sentence();
+        text += &match args.format {
+            JudgeFormat::Table => format!("\n{}\n", wrap(&sentence, options.width, 2).join("\n")),
+            JudgeFormat::Markdown => format!("\n{}\n", escaped_markdown(&sentence, false)),
+            JudgeFormat::Json | JudgeFormat::Csv => String::new(),
+        };
+    }
     let concluded = conclude(&text, judgement, whole)?;
     if args.new.is_none()
         && comparison.status() == Status::Undecided

@@ -29,6 +29,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
     }
     request.trials = args.trials.or(request.trials);
     request.slices = args.slices.or(request.slices);
+    request.gate |= args.gate;
     request.ground |= args.ground;
     request.legs |= args.legs;
     request.alone |= args.alone;

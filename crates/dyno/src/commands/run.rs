@@ -30,7 +30,7 @@ use dyno_model::event::RunEvent;
 use dyno_model::record::{Outcome, Run};
 use dyno_runner::{AgentCommand, Ending, RunOptions};
 use dyno_store::RunWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -76,6 +76,20 @@ pub(crate) fn run(mut args: RunArgs) -> Result {
         }
     }
     finish(&args, &directory, ending, &agent, &progress)
+}
+
+/// Measures a new run and prints nothing of it: its directory, and how it ended. `None` for a dry run.
+pub(super) fn measured(args: &RunArgs) -> Result<Option<(PathBuf, Ending)>> {
+    let mut progress = Progress::new(args.quiet, args.live);
+    let interrupt = on_interrupt(args.live)?;
+    report_sweep(&progress);
+    let agent = agent_command()?;
+    let Some((writer, run)) = prepare(args, &agent, &mut progress, &interrupt)? else {
+        return Ok(None);
+    };
+    let directory = writer.dir().to_path_buf();
+    let ending = measure(args, writer, run, &agent, &mut progress, &interrupt)?;
+    Ok(Some((directory, ending)))
 }
 
 /// Measures and stores what the plan has and the run lacks.

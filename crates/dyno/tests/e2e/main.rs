@@ -22,6 +22,7 @@ mod first_message;
 mod flows;
 mod foreign;
 mod freeze;
+mod gate;
 mod harness;
 #[cfg(feature = "live")]
 mod init;

@@ -1,0 +1,72 @@
+//! `dyno gate`: a preset of `dyno run --against` and `dyno compare --fail-on slower`.
+
+use crate::cli::{CompareArgs, FailOn, GateArgs, JudgeFormat, OutputArgs};
+use crate::commands::compare::compare;
+use crate::commands::run::measured;
+use crate::commands::trust::{folders, shell_word};
+use crate::exit::{Code, Failure, Result};
+use crate::terminal;
+use dyno_judge::CompareOptions;
+use dyno_model::record::Outcome;
+use dyno_model::unit::counted;
+use dyno_runner::Ending;
+use std::process::ExitCode;
+
+/// Measures both sides and judges the new one.
+pub(crate) fn gate(args: GateArgs) -> Result {
+    let GateArgs { base, new, .. } = &args;
+    if base == new {
+        return Err(failure!(
+            Usage,
+            "both sides are {new}: name two, or see what differs by chance with `dyno gate same {}`",
+            shell_word(new)
+        ));
+    }
+    if new.contains('/') || new == "same" {
+        return Err(failure!(
+            Usage,
+            "{new} cannot be judged: NEW is a stack, which this build measures; another build judges itself with `OTHER/dyno gate BASE STACK`"
+        ));
+    }
+    let (smallest, quantiles) = (args.smallest, args.quantiles.clone());
+    let allow_undecided = args.allow_undecided;
+    let run = args.run();
+    let Some((directory, ending)) = measured(&run)? else {
+        return Ok(Code::Success.into());
+    };
+    let path = shell_word(&directory.to_string_lossy());
+    if ending == Ending::Interrupted {
+        let own = folders(&run.files);
+        terminal::say(format!(
+            "interrupted, so there is no verdict; continue with: dyno run --resume {path}{own}; then: dyno compare {path}"
+        ));
+        return Ok(Code::Interrupted.into());
+    }
+    let judged = compare(&CompareArgs {
+        base: directory.clone(),
+        new: None,
+        output: OutputArgs { tool: None },
+        margin: smallest,
+        confidence: CompareOptions::default().confidence,
+        quantiles,
+        format: JudgeFormat::Table,
+        fail_on: Some(FailOn::Slower),
+        allow_undecided,
+    })?;
+    if !run.quiet {
+        terminal::say(format!("stored in {}", directory.display()));
+    }
+    let trials = dyno_store::read_run(&directory)
+        .map_err(Failure::with(Code::Store))?
+        .run
+        .trials;
+    let failed = trials.iter().filter(|t| t.outcome != Outcome::Completed);
+    match failed.count() {
+        failed if failed > 0 && judged == ExitCode::SUCCESS => {
+            let all = counted(trials.len(), "trial");
+            terminal::say(format!("{failed} of {all} failed; the remarks give the reasons"));
+            Ok(Code::FailedTrials.into())
+        }
+        _ => Ok(judged),
+    }
+}
