@@ -35,12 +35,8 @@ pub(crate) fn arrange(
     };
     let place = Place::flag("--slices", &length.to_string());
     let refuse = |what: String, help: &str| -> Result<_, PlanError> {
-        let mut problems = Problems::default();
-        Problem::at(&place, what)
-            .label("not possible here")
-            .help(help)
-            .note(&mut problems);
-        problems.check(nothing_was_run).map(|()| Vec::new())
+        let problem = Problem::at(&place, what);
+        Err(problem.label("not possible here").help(help).into())
     };
     if request.against.is_none() {
         return refuse(

@@ -4,8 +4,8 @@
 use super::comparison::{Compared, ComparedCell, Comparison, Finding, Grade, Row};
 use super::ratio::ends;
 use crate::cell::between;
-use crate::figure::Figure;
 use crate::check::Status;
+use crate::figure::Figure;
 use crate::number::{Unit, counted, percent, ratio, sig3};
 use dyno_stats::{POWER, smallest_slowdown};
 

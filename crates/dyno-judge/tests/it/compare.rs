@@ -354,12 +354,17 @@ fn a_gate_says_in_one_sentence_what_decides_and_what_it_would_have_found() {
     let faster = compare_within(&run, &p50).sentence();
     let (verdict, found) = faster.split_once("; a slowdown of ").unwrap();
     assert!(
-        verdict.starts_with("faster: uds-stream → tcp: round-trip, ping-pong, 64 B, block: p50 round trip ×0.90"),
+        verdict.starts_with(
+            "faster: uds-stream → tcp: round-trip, ping-pong, 64 B, block: p50 round trip ×0.90"
+        ),
         "{faster}"
     );
     // The pairs scatter by 0.2 %: from a little below 5 % on, the interval leaves the margin.
     assert!(found.starts_with("4."), "{faster}");
-    assert!(found.ends_with(" % would have been found with a chance of 80 %"), "{faster}");
+    assert!(
+        found.ends_with(" % would have been found with a chance of 80 %"),
+        "{faster}"
+    );
     let turned = |base: f64, new: f64| {
         let mut b = Builder::new(0);
         let x = b.measured("tcp", base);
@@ -375,7 +380,10 @@ fn a_gate_says_in_one_sentence_what_decides_and_what_it_would_have_found() {
     let new = failed.plan().experiments[1].id;
     failed.failed(new);
     let failed = said(failed);
-    assert!(failed.starts_with("undecided: ") && failed.contains("failed"), "{failed}");
+    assert!(
+        failed.starts_with("undecided: ") && failed.contains("failed"),
+        "{failed}"
+    );
     let mut b = Builder::new(0);
     b.measured("tcp", 12_000.0);
     assert_eq!(

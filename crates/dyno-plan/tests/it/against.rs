@@ -123,10 +123,17 @@ fn a_gate_has_whole_trials_where_slices_cannot_serve_and_no_floors() {
         request.gate = true;
     })
     .unwrap();
-    assert!(plan.experiments.iter().all(|e| !e.added && e.floor.is_none()));
+    assert!(
+        plan.experiments
+            .iter()
+            .all(|e| !e.added && e.floor.is_none())
+    );
     for e in &plan.experiments {
         assert_eq!(e.slices.is_none(), e.name == "stream", "{e:?}");
     }
-    let whole = plan.warnings.iter().filter(|w| w.starts_with("whole trials instead of slices for stream on tcp and udp: "));
+    let whole = plan
+        .warnings
+        .iter()
+        .filter(|w| w.starts_with("whole trials instead of slices for stream on tcp and udp: "));
     assert_eq!(whole.count(), 1, "{:?}", plan.warnings);
 }

@@ -372,14 +372,14 @@ impl ColumnFile {
     }
 }
 
+/// Numbers, each with the part that describes it.
+pub type Described<'a> = Vec<(&'a PartFile, Number)>;
+
 /// The numbers of a text, each with the part that describes it, and how many numbers are left over.
 ///
 /// # Errors
 /// In one sentence: a number that cannot be read, or fewer numbers than parts.
-pub fn described<'a>(
-    text: &str,
-    parts: &'a [PartFile],
-) -> Result<(Vec<(&'a PartFile, Number)>, usize), String> {
+pub fn described<'a>(text: &str, parts: &'a [PartFile]) -> Result<(Described<'a>, usize), String> {
     let numbers = cell::numbers(text).map_err(|e| e.to_string())?;
     let left = numbers.len().checked_sub(parts.len()).ok_or_else(|| {
         format!(
@@ -396,7 +396,7 @@ impl TextFile {
     ///
     /// # Errors
     /// A number that cannot be read, and more or fewer numbers than `figures`.
-    pub fn numbers(&self, at: &Text<'_>) -> Result<Vec<(&PartFile, Number)>, StatementError> {
+    pub fn numbers(&self, at: &Text<'_>) -> Result<Described<'_>, StatementError> {
         let wrong = |message: String| at.error(self.says.span(), 0, message);
         let (numbers, left) = described(self.says.get_ref(), &self.figures).map_err(wrong)?;
         if left > 0 {

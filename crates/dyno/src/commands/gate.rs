@@ -64,7 +64,9 @@ pub(crate) fn gate(args: GateArgs) -> Result {
     match failed.count() {
         failed if failed > 0 && judged == ExitCode::SUCCESS => {
             let all = counted(trials.len(), "trial");
-            terminal::say(format!("{failed} of {all} failed; the remarks give the reasons"));
+            terminal::say(format!(
+                "{failed} of {all} failed; the remarks give the reasons"
+            ));
             Ok(Code::FailedTrials.into())
         }
         _ => Ok(judged),

@@ -44,11 +44,17 @@ fn two_stacks_are_measured_in_slices_without_a_floor_and_judged() {
     judged(&place, &["pipe", "uds-stream"]);
     let plan = place.json("out/run.json")["plan"].clone();
     let experiments = plan["experiments"].as_array().unwrap();
-    let stacks: BTreeSet<&str> = experiments.iter().filter_map(|e| e["stack"].as_str()).collect();
+    let stacks: BTreeSet<&str> = experiments
+        .iter()
+        .filter_map(|e| e["stack"].as_str())
+        .collect();
     assert_eq!(stacks, BTreeSet::from(["pipe", "uds-stream"]));
     assert!(experiments.iter().all(|e| e["slices"].is_object()));
     // The verdict is that of `compare`, which shows it again.
-    place.run(&["compare", "out"]).with_code(0).says("in slices of 10.0 ms");
+    place
+        .run(&["compare", "out"])
+        .with_code(0)
+        .says("in slices of 10.0 ms");
 }
 
 #[test]
@@ -96,12 +102,18 @@ fn sides_that_cannot_be_gated_are_refused_with_what_would_do() {
     };
     refused(&["tcp", "tcp"], 2, "`dyno gate same tcp`");
     refused(&["tcp", "./new/dyno"], 2, "NEW is a stack");
-    refused(&["./none/dyno", "tcp"], 2, "name the `dyno` program of another build");
+    refused(
+        &["./none/dyno", "tcp"],
+        2,
+        "name the `dyno` program of another build",
+    );
     refused(&["tcp", "none"], 3, "none");
-    place.run(&["gate", "pipe", "tcp", "--budget", "100 ms"])
+    place
+        .run(&["gate", "pipe", "tcp", "--budget", "100 ms"])
         .with_code(2)
         .says("allow");
-    place.run(&["gate", "pipe", "floor-spin"])
+    place
+        .run(&["gate", "pipe", "floor-spin"])
         .with_code(3)
         .says("--set wait=block");
 }
