@@ -151,6 +151,8 @@ pub struct Comparison {
     pub new: usize,
     /// The document of `dyno compare --format json`.
     pub compare: Value,
+    /// The experiment of the judged run that each of its `cells` is.
+    pub ids: Vec<u32>,
     /// The largest differences, in words.
     #[serde(skip)]
     pub(crate) headlines: Vec<Headline>,
@@ -324,6 +326,7 @@ fn comparisons(
         base,
         new,
         compare: parsed(&comparison.render(Format::Json, &RenderOptions::default())),
+        ids: comparison.cells.iter().map(|cell| cell.new.id.0).collect(),
         headlines: comparison.headlines(HEADLINES),
     };
     let mut all = Vec::new();

@@ -5,6 +5,7 @@ use super::table::Table;
 use crate::cell;
 use crate::difference::{Aspect, Differences};
 use crate::origin::added_later;
+use dyno_model::Experiment;
 use dyno_model::plan::Against;
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
@@ -64,17 +65,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
     for (x, y) in &pairs {
         found.parameters(x, y);
     }
-    let slices: Vec<_> = pairs.iter().filter_map(|(_, new)| new.slices).collect();
-    notes.extend(slices.first().map(|first| {
-        let rest = match pairs.len() - slices.len() {
-            0 => String::new(),
-            whole => format!("; in {whole} of {} cells whole trials are compared", pairs.len()),
-        };
-        let length = first.length;
-        format!(
-            "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices{rest}"
-        )
-    }));
+    notes.extend(in_slices(&pairs));
     let table = Table::new(run, run, &pairs, Pairing::Paired, how, None);
     left_out.extend(table.failed);
     let side = |name: String| Side {
@@ -96,4 +87,20 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
         each: table.each,
         notes,
     }
+}
+
+/// How many of the pairs took turns within a trial, if any did.
+fn in_slices(pairs: &[(&Experiment, &Experiment)]) -> Option<String> {
+    let slices: Vec<_> = pairs.iter().filter_map(|(_, new)| new.slices).collect();
+    let length = slices.first()?.length;
+    let rest = match pairs.len() - slices.len() {
+        0 => String::new(),
+        whole => format!(
+            "; in {whole} of {} cells whole trials are compared",
+            pairs.len()
+        ),
+    };
+    Some(format!(
+        "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices{rest}"
+    ))
 }

@@ -196,6 +196,15 @@ fn the_two_sides_of_one_run_are_compared_within_it() {
         (&Value::from(0), &Value::from(0))
     );
     assert_eq!(all[0]["compare"]["paired"], true);
+    let cells = array(&all[0]["compare"]["cells"]).iter();
+    let experiments = array(&page["runs"][0]["show"]["experiments"]);
+    for (cell, id) in cells.zip(array(&all[0]["ids"])) {
+        let own = experiments.iter().find(|e| e["id"] == *id).unwrap();
+        assert_eq!(
+            (&cell["stack"], &cell["topology"]),
+            (&own["stack"], &own["topology"])
+        );
+    }
     assert_eq!(
         page["runs"][0]["name"],
         page["runs"][0]["show"]["run"]["id"]

@@ -1,7 +1,7 @@
 // Runs side by side: what `dyno compare` says of each later run against the first, as it says it.
 
 import { button, el, fold, foreign, foreignList, name } from './dom.js';
-import { NONE, duration, exchange, payload, sig3, withPrefix } from './format.js';
+import { NONE, duration, payload, sig3, withPrefix } from './format.js';
 import { nameColumn, tableOf, textColumn } from './table.js';
 import { inWords } from './tables.js';
 
@@ -22,7 +22,7 @@ export function comparison(section, store, open) {
   store.watch(({ doc }) => box.replaceChildren(...(doc.comparisons ?? []).map((c, at) => one(c, at, store, open))));
 }
 
-function one({ base, new: newer, compare }, at, store, open) {
+function one({ base, new: newer, compare, ids }, at, store, open) {
   const { doc } = store.model;
   const label = (run) => name(doc.runs[run]?.name ?? `run ${run}`);
   // A run that was measured against another build or stack is compared with itself.
@@ -31,8 +31,11 @@ function one({ base, new: newer, compare }, at, store, open) {
       ? [label(newer), ': ', name(compare.new?.name ?? 'new'), ' against ', name(compare.base?.name ?? 'base')]
       : [label(newer), ' against ', label(base)];
   const shown = new Set(store.view.cells);
+  // The experiment of the new run that each cell speaks of, as far as the page shows it.
+  const places = new Map((compare.cells ?? []).map((cell, i) => [cell, ids[i]]));
+  const find = (cell) => store.model.cells.find((c) => c.run === newer && c.e.id === places.get(cell)) ?? null;
   const selected = (cell) => {
-    const known = find(store.model, newer, cell);
+    const known = find(cell);
     return known === null || shown.has(known);
   };
   const rows = (compare.cells ?? [])
@@ -47,7 +50,7 @@ function one({ base, new: newer, compare }, at, store, open) {
     rowClass: ({ row }) => `verdict-${row.verdict}`,
     rows,
     caption: captionOf(compare),
-    columns: columnsOf(rows, newer, store, open),
+    columns: columnsOf(rows, find, open),
   });
   const counts = tally(rows.map(({ row }) => row));
   return el(
@@ -112,8 +115,7 @@ function captionOf(compare) {
   return parts.join('; ');
 }
 
-function columnsOf(rows, newer, store, open) {
-  const cellOf = (cell) => find(store.model, newer, cell);
+function columnsOf(rows, find, open) {
   const conditions = (c) =>
     [c.workload, payload(c.payload_bytes), c.wait, c.access, c.placement, c.topology, c.paired ? 'pair' : '']
       .filter(Boolean)
@@ -125,7 +127,7 @@ function columnsOf(rows, newer, store, open) {
       header: true,
       class: 'stack',
       cell: ({ cell }) => {
-        const known = cellOf(cell);
+        const known = find(cell);
         const label = [
           name(cell.stack),
           cell.base_stack && cell.base_stack !== cell.stack ? [' over ', name(cell.base_stack)] : null,
@@ -183,13 +185,6 @@ function amount(value, unit) {
   if (value === null) return '∞';
   if (unit === '1') return `${sig3(100 * value)} %`;
   return unit === 'ns' ? duration(value) : withPrefix(value, unit ?? '');
-}
-
-/** The experiment of a run that a judgement's cell speaks of. */
-function find(model, run, cell) {
-  const same = ['experiment', 'stack', 'payload_bytes', 'wait', 'access', 'placement', 'topology', 'paired'];
-  const asks = (e) => exchange({ ...e, paired: false }) === cell.workload && same.every((key) => e[key] === cell[key]);
-  return model.cells.find((c) => c.run === run && asks(c.e)) ?? null;
 }
 
 function differences(all) {

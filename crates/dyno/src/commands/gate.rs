@@ -50,6 +50,7 @@ pub(crate) fn gate(args: GateArgs) -> Result {
         confidence: CompareOptions::default().confidence,
         quantiles,
         format: JudgeFormat::Table,
+        history: Vec::new(),
         fail_on: Some(FailOn::Slower),
         allow_undecided,
     })?;
