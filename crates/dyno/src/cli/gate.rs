@@ -1,6 +1,8 @@
 //! `dyno gate`
 
-use super::{RunArgs, complete, key_value};
+use super::complete;
+use super::conformance::key_value;
+use super::run::RunArgs;
 use crate::files::FileArgs;
 use clap::{Args, FromArgMatches as _};
 use dyno_judge::{parse_quantile, parse_share};
