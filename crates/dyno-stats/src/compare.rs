@@ -213,7 +213,9 @@ pub fn across_runs(ratio: &Ratio, new: BetweenRuns, base: BetweenRuns, confidenc
 /// With `h` half of the interval's width and `m` the margin, both as logarithms, a ratio is called higher from the
 /// larger of `h`, where the interval excludes 1, and `m - h`, where it leaves the margin. Estimates scatter around the
 /// truth by Student's t times the standard error, so the truth must lie that distribution's quantile of [`POWER`]
-/// beyond this line (minimum detectable effects: Bloom, Evaluation Review 19, 1995).
+/// beyond this line (minimum detectable effects: Bloom, Evaluation Review 19, 1995). This takes the scatter for known: a
+/// repetition has a scatter of its own and finds such a slowdown with a chance of 78 % with 40 trials, 74 % with 10 and
+/// 60 % with 3.
 ///
 /// `None` where an end of the interval is not finite and positive.
 pub fn smallest_slowdown(ratio: &Ratio, margin: f64) -> Option<f64> {

@@ -129,10 +129,10 @@ fn where_slices_cannot_serve_whole_trials_do_and_the_reason_is_said() {
     place
         .run(&["gate", "uds-stream", "tcp", "--suite", "streams", "--dry-run"])
         .with_code(0)
-        .says("whole trials instead of slices for one-way on tcp and uds-stream: a stream does not stop sending");
+        .says("whole trials instead of slices for one-way on tcp and uds-stream: --slices works only for ping-pong and call");
     place.stack(
         "shared",
-        "description = \"shared\"\nadapter = \"uds\"\nwaits = [\"block\"]\n[[daemon]]\nname = \"one\"\n\
+        "description = \"shared\"\nadapter = \"uds\"\nwaits = [\"block\"]\n[options]\ntype = \"stream\"\n[[daemon]]\nname = \"one\"\n\
          command = [\"sleep\", \"60\"]\nready = { output = \"up\" }\nexclusive = true\n",
     );
     gate(&place, &["same", "shared", "--dry-run"])
