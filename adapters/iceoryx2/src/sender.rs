@@ -94,8 +94,8 @@ impl Iceoryx2Sender {
         }
     }
 
-    /// What a delivery to `reached` readers means. That a reader has gone is told once: those that are left have the message, and
-    /// the next one is accepted again.
+    /// What a delivery to `reached` readers means. That a reader has gone is told once: those that are left
+    /// have the message, and the next one is accepted again.
     fn outcome(&mut self, reached: usize) -> Result<Sent> {
         if reached < std::mem::replace(&mut self.readers, reached) {
             Err(self.gone())

@@ -81,8 +81,8 @@ pub struct FaultEvents {
 
 impl FaultLog {
     /// Makes the file `path` anew with room for `capacity` events of 40 bytes each; all of it is written here, so that a
-    /// full disk is found now, and gets its name last, so that no file of that name is half a log. Its events are of `participant`,
-    /// played by the process number `generation`.
+    /// full disk is found now, and gets its name last, so that no file of that name is half a log. Its events are of
+    /// `participant`, played by the process number `generation`.
     ///
     /// # Errors
     ///

@@ -24,8 +24,8 @@ choice! {
         Restart = "restart",
         /// As [`Leave`](Self::Leave); after the fault's time a new process joins under the same names.
         Rejoin = "rejoin",
-        /// A receiver that nobody waits for is not there before; its process, started with the others, joins them and leaves in order
-        /// after the fault's time.
+        /// A receiver that nobody waits for is not there before; its process, started with the others, joins them and
+        /// leaves in order after the fault's time.
         Join = "join",
         /// As [`Restart`](Self::Restart), of all senders or all receivers at once: they start together.
         Storm = "storm",

@@ -133,9 +133,10 @@ impl fmt::Display for Shard {
 }
 
 impl Plan {
-    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest time that any
-    /// stack of the experiment states, but never longer than the window, so that no stack gains by what its file leaves out.
-    /// Where the stack's own longest time is shorter, the wait is a whole multiple of it: a fault then meets each of its phases alike.
+    /// How long a trial with faults waits before its warm-up at most; each draws a time up to that. It is the longest
+    /// time that any stack of the experiment states, but never longer than the window, so that no stack gains by what
+    /// its file leaves out. Where the stack's own longest time is shorter, the wait is a whole multiple of it: a fault
+    /// then meets each of its phases alike.
     pub fn longest_phase(&self, experiment: &Experiment) -> Nanos {
         let Extent::Duration(window) = experiment.window else {
             return Nanos::ZERO;

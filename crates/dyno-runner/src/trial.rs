@@ -286,8 +286,8 @@ impl<'a> Trial<'a, '_> {
         Ok(())
     }
 
-    /// From the first word of the agents until all ends are linked; newcomers are ready then and wait. Returns what was read before
-    /// go, where the start is what is measured.
+    /// From the first word of the agents until all ends are linked; newcomers are ready then and wait. Returns what was
+    /// read before go, where the start is what is measured.
     fn set_up(
         &mut self,
         groups: &[(&Place<'_>, Assignment)],

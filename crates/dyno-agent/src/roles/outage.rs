@@ -2,8 +2,9 @@
 //!
 //! They stand apart from the roles that measure a stack that works. Nothing is
 //! recorded here but events in a log that outlives the process; the runner works out the figures. Until the trial has started
-//! an error ends the first process of a participant, and a newcomer, as in any trial. One that takes the place of an earlier one, and
-//! everybody from the start on, notes an error and tries again. A send that blocks cannot be interrupted: the runner ends such an agent.
+//! an error ends the first process of a participant, and a newcomer, as in any trial. One that takes the place of an
+//! earlier one, and everybody from the start on, notes an error and tries again. A send that blocks cannot be
+//! interrupted: the runner ends such an agent.
 
 mod kit;
 mod looks;

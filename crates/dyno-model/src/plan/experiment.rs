@@ -225,8 +225,8 @@ impl Experiment {
         }
     }
 
-    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload. Beside
-    /// newcomers there is nothing to recover from: there it is the silence of the others.
+    /// The metrics that stand for it, the best one first: the recovery where it has faults, else those of its workload.
+    /// Beside newcomers there is nothing to recover from: there it is the silence of the others.
     pub fn headline(&self) -> &'static [Metric] {
         match self.faults.is_empty() {
             _ if self.only_joins() => &[Metric::Silence],

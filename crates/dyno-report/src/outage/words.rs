@@ -54,9 +54,9 @@ fn after_outage(e: &ExperimentSummary, outage: &OutageSummary, named: &str, all:
     format!("after {after}, {named} delivers again{within} in {recovered} of {all} trials{beside}")
 }
 
-/// Nobody was struck: what the others felt while somebody joined and left. `while receiver 2 joined and left after 500 ms, udp
-/// delivered every message to the others once and in time in 18 of 20 trials; their longest silence was 5.02 ms [5.01, 5.10] (median;
-/// the longest took 12.0 ms); up to 3 messages were lost in a trial`.
+/// Nobody was struck: what the others felt while somebody joined and left. `while receiver 2 joined and left after
+/// 500 ms, udp delivered every message to the others once and in time in 18 of 20 trials; their longest silence was
+/// 5.02 ms [5.01, 5.10] (median; the longest took 12.0 ms); up to 3 messages were lost in a trial`.
 fn beside_newcomer(e: &ExperimentSummary, outage: &OutageSummary, named: &str, all: u64) -> String {
     let mut said = format!(
         "while {}, {named} delivered every message to the others once and in time in {} of {all} trials",

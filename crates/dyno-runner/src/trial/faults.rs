@@ -619,8 +619,8 @@ impl<'a> Trial<'a, '_> {
         }
     }
 
-    /// A newcomer said that it failed, has ended, or has received no message when it has to leave. The others then cannot show what
-    /// its joining does to them.
+    /// A newcomer said that it failed, has ended, or has received no message when it has to leave. The others then
+    /// cannot show what its joining does to them.
     pub(super) fn not_joined(
         &mut self,
         scene: &Scene<'_, 'a>,

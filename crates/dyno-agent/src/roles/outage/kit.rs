@@ -77,8 +77,8 @@ fn room(job: &Job, window: Nanos) -> usize {
         .saturating_mul(ends)
 }
 
-/// Whether the process takes the place of another, whose traces may be in its way: it tries again what fails. A newcomer fails as
-/// the first processes do.
+/// Whether the process takes the place of another, whose traces may be in its way: it tries again what fails. A
+/// newcomer fails as the first processes do.
 fn replaces(job: &Job) -> bool {
     let graph = &job.assignment.graph;
     job.assignment.generation > 0 && !graph.is_newcomer(job.experiment(), job.participant.index)
