@@ -228,7 +228,13 @@ fn others_on_the_cpus_are_named() {
     // 300 ms of three CPUs in a second.
     let found = one("foreign-load", Hurts, "taskset", used(300));
     assert!(found.cause.to_string().contains("10 %"), "{found:?}");
-    assert!(found.cause.how_much().unwrap().contains("`cc1plus` 300 ms"));
+    assert!(
+        found
+            .cause
+            .how_much()
+            .unwrap()
+            .contains("`cc1plus` (300 ms)")
+    );
     one("foreign-load", MayHurt, "taskset", used(60));
     assert_eq!(changed(used(20)), []);
     let ids: Vec<_> = changed(|f| f.load.wall = Nanos::ZERO)
