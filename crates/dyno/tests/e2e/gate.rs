@@ -100,7 +100,7 @@ fn sides_that_cannot_be_gated_are_refused_with_what_would_do() {
         gate(&place, arguments).with_code(code).says(says);
         assert!(!place.path("runs").exists());
     };
-    refused(&["tcp", "tcp"], 2, "`dyno gate same tcp`");
+    refused(&["tcp", "tcp"], 2, "gate same tcp`");
     refused(&["tcp", "./new/dyno"], 2, "NEW is a stack");
     refused(
         &["./none/dyno", "tcp"],

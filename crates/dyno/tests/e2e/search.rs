@@ -30,7 +30,7 @@ fn search(place: &Place, experiment: &str, factor: &str) -> Value {
     }
     let shown = shown.with_code(0);
     assert!(
-        told.contains("is confirmed by 3 trials of its own"),
+        told.contains("is confirmed by 3 further trials"),
         "{told}"
     );
     let again = place.run(&["show", "out"]).with_code(0);
