@@ -105,7 +105,7 @@ fn sides_that_cannot_be_gated_are_refused_with_what_would_do() {
     refused(
         &["./none/dyno", "tcp"],
         2,
-        "name the `dyno` program of another build",
+        "`dyno` program of another build",
     );
     refused(&["tcp", "none"], 3, "none");
     place
