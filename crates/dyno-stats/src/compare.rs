@@ -401,19 +401,18 @@ mod tests {
     fn the_scatter_of_runs_only_widens() {
         let base = [100.0, 101.0, 99.0, 100.5, 99.5];
         let own = ratio(&base, &base, Pairing::Independent, 0.95).unwrap();
-        let runs = |variance| BetweenRuns {
-            variance,
-            freedom: 5.0,
-        };
-        let wide = across_runs(&own, runs(0.01), runs(0.01), 0.95);
+        let runs = |variance, freedom| BetweenRuns { variance, freedom };
+        let few = runs(0.01, 5.0);
+        let wide = across_runs(&own, few, few, 0.95);
         // t at 97.5 % and five degrees of freedom.
         let half = ends(&wide).2.ln();
         assert!((0.36..0.37).contains(&half), "{half}");
-        let still = ends(&across_runs(&own, runs(0.0), runs(0.0), 0.95));
+        let alike = runs(0.0, 20.0);
+        let still = ends(&across_runs(&own, alike, alike, 0.95));
         assert!(still.0 <= ends(&own).0 && still.2 >= ends(&own).2);
         assert!((still.2 - ends(&own).2).abs() < 1e-9);
         let lost = ratio(&[INF; 6], &[1.0; 6], Pairing::Independent, 0.95).unwrap();
-        assert_eq!(across_runs(&lost, runs(1.0), runs(1.0), 0.95), lost);
+        assert_eq!(across_runs(&lost, few, few, 0.95), lost);
     }
 
     #[test]
