@@ -29,10 +29,7 @@ fn search(place: &Place, experiment: &str, factor: &str) -> Value {
         }
     }
     let shown = shown.with_code(0);
-    assert!(
-        told.contains("is confirmed by 3 further trials"),
-        "{told}"
-    );
+    assert!(told.contains("is confirmed by 3 further trials"), "{told}");
     let again = place.run(&["show", "out"]).with_code(0);
     let told = again.stdout.find("capacity: the highest");
     let at = told.expect("a stored run tells its capacity");

@@ -139,6 +139,7 @@ fn tcp_recovers_when_the_kernels_timer_says_so() {
     if !may_make_namespaces() {
         return;
     }
+    let mut told = 0;
     for cut_ms in [500, 1_000, 3_000, 7_000] {
         let place = Place::new();
         let fault = format!("who = \"receiver\"\nwhat = \"blackout\"\nfor = \"{cut_ms} ms\"");
@@ -176,11 +177,18 @@ fn tcp_recovers_when_the_kernels_timer_says_so() {
             due[0],
             due[1]
         );
-        // The kernel counts in steps of up to 10 ms. The next expiry would be twice as long later.
+        // The kernel counts in steps of up to 10 ms: a timer that expires within one of the end may have been in vain or not,
+        // and whoever looks may see the next one alone.
+        if recovery < 10.0 {
+            continue;
+        }
+        told += 1;
+        // The next expiry would be twice as long later.
         let next = due[1] + 2.0 * timer.rto as f64 / 1e6;
         assert!(
             recovery >= due[0] - 10.0 && recovery < next,
             "{timer:?}: {trial:#}"
         );
     }
+    assert!(told >= 3, "{told} of 4 blackouts ended apart from a timer");
 }
