@@ -5,7 +5,8 @@ use std::path::Path;
 use std::{env, fs};
 
 fn main() -> Result<(), String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../adapters");
+    let own = env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets no CARGO_MANIFEST_DIR")?;
+    let folder = Path::new(&own).join("../../adapters");
     println!("cargo::rerun-if-changed={}", folder.display());
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let mut names = Vec::new();

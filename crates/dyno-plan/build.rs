@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let own = env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets no CARGO_MANIFEST_DIR")?;
+    let root = Path::new(&own).join("../..");
     let root = root
         .canonicalize()
         .map_err(|e| format!("cannot find {}: {e}", root.display()))?;
