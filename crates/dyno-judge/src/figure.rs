@@ -76,7 +76,7 @@ impl Figure {
 pub(crate) const LARGEST: f64 = 1.0;
 
 /// `p50`, `p99.9`; `max` of the largest.
-pub(crate) fn rank(q: f64) -> String {
+pub fn rank(q: f64) -> String {
     if q >= LARGEST {
         return "max".to_owned();
     }

@@ -49,7 +49,7 @@ pub use compare::{
 pub use difference::{Aspect, Difference};
 pub use dyno_toml::Problem;
 pub use export::FORMAT;
-pub use figure::Figure;
+pub use figure::{Figure, rank};
 pub use imported::{
     HeldImport, ImportCheck, ImportComparison, ImportPair, ImportSheet, check_imported,
     compare_imported,

@@ -109,7 +109,7 @@ impl Builds<'_> {
         let known = BetweenRuns::of(&builds).filter(|known| known.freedom >= LEAST);
         known.ok_or_else(|| {
             format!(
-                "the history has {} with this figure, and three of one build are needed",
+                "the history has {} with this figure, and three of one build are needed, or two of each of two builds",
                 counted(builds.concat().len() as u64, "run")
             )
         })

@@ -59,7 +59,7 @@ pub(super) fn match_cells<'a>(
             .position(|(question, x)| x.stack == stack && *question == asked);
         match found {
             Some(i) => pairs.push((rest.remove(i).1, e)),
-            None => left_out.push(one_sided(e, ["new run", "base"], base, &stack)),
+            None => left_out.push(one_sided(e, ["new run", "the base"], base, &stack)),
         }
     }
     let back = |stack: &str| match stacks {
@@ -67,20 +67,25 @@ pub(super) fn match_cells<'a>(
         _ => stack.to_owned(),
     };
     for (_, e) in rest {
-        left_out.push(one_sided(e, ["base", "new run"], new, &back(&e.stack)));
+        left_out.push(one_sided(e, ["base", "the new run"], new, &back(&e.stack)));
     }
     Matched { pairs, left_out }
 }
 
 /// A cell of the first side alone, with the reason for which the plan of the other refused it, if it
 /// did.
-fn one_sided(e: &Experiment, [one, other]: [&str; 2], plan: &Plan, stack: &str) -> LeftOut {
+pub(super) fn one_sided(
+    e: &Experiment,
+    [one, other]: [&str; 2],
+    plan: &Plan,
+    stack: &str,
+) -> LeftOut {
     let refusal = cell::refusal(plan, e, stack);
     LeftOut {
         cell: cell::label(e),
         reason: match refusal {
             Some(r) => format!(
-                "only the {one} has it; the {other} refused it ({}): {}",
+                "only the {one} has it; {other} refused it ({}): {}",
                 r.factors, r.reason
             ),
             None => format!("only the {one} has it"),

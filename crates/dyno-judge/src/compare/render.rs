@@ -162,8 +162,8 @@ impl Comparison {
         }
         if let Some(runs) = self.history {
             lead.push(format!(
-                "The intervals cover the scatter of trials, and what runs of one build differ by, as {} of the \
-                 history show it.",
+                "The intervals cover the scatter of trials, and what runs of one build differ by where the history tells it \
+                 ({}); remarks name where it does not.",
                 counted(runs as u64, "run")
             ));
         } else if !self.paired {

@@ -346,14 +346,20 @@ impl Open<'_> {
             .collect();
         let short = self.case.shortfall();
         let mut rows: Vec<Row> = self.counted.into_iter().map(judge).collect();
+        let mut remarks = self.remarks;
         for row in &mut rows {
             row.weaken(short.as_deref(), &others);
             // A history that does not tell what runs differ by makes nothing good.
             if row.figure.has_ratio()
-                && row.grade() < Grade::Open
                 && let Some(Err(why)) = scatter(row.figure)
             {
-                row.take_back(&why);
+                match row.grade() < Grade::Open {
+                    true => row.take_back(&why),
+                    false => remarks.push(format!(
+                        "{}: the interval covers the scatter of trials alone: {why}",
+                        row.figure.text()
+                    )),
+                }
             }
         }
         rows.extend(self.case.deaf(level));
@@ -364,7 +370,7 @@ impl Open<'_> {
             base: x.clone(),
             new: y.clone(),
             rows,
-            remarks: self.remarks,
+            remarks,
         }
     }
 }

@@ -1,14 +1,16 @@
 //! The two sides of a run that was measured with `--against`.
 
 use super::comparison::{CompareOptions, Comparison, LeftOut, Side};
+use super::matching::one_sided;
 use super::table::Table;
 use crate::cell;
 use crate::difference::{Aspect, Differences};
 use crate::origin::added_later;
 use dyno_model::Experiment;
-use dyno_model::plan::Against;
+use dyno_model::plan::{Against, Plan};
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
+use std::collections::BTreeSet;
 
 /// Compares within a run that was measured with `--against`: experiments with a base, each pair of
 /// trials of the same number. Without any the comparison is empty.
@@ -29,6 +31,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
             }),
         }
     }
+    left_out.extend(unpaired(plan, &pairs));
     let mut found = Differences::default();
     let (mut base_name, mut new_name) = (String::new(), String::new());
     let mut notes: Vec<String> = added_later(&run.manifest).into_iter().collect();
@@ -103,4 +106,27 @@ fn in_slices(pairs: &[(&Experiment, &Experiment)]) -> Option<String> {
     Some(format!(
         "both sides took turns within each trial, in slices of {length}: times are compared pair of slices by pair of slices{rest}"
     ))
+}
+
+/// The cells of a base that is another stack which no new side has: nobody can tell what it would have done there.
+fn unpaired(plan: &Plan, pairs: &[(&Experiment, &Experiment)]) -> Vec<LeftOut> {
+    let Some(Against::Stack { name }) = &plan.against else {
+        return Vec::new();
+    };
+    let measured = pairs.iter().map(|(_, new)| new.stack.as_str());
+    let refused = plan.refused.iter().map(|r| r.stack.as_str());
+    let all: BTreeSet<&str> = measured.chain(refused).filter(|s| s != name).collect();
+    let bases = cell::own(plan).filter(|e| e.stack == *name && e.base.is_none());
+    let alone = bases.flat_map(|base| {
+        let has = |stack: &str| {
+            let mut both = pairs.iter();
+            both.any(|(x, y)| x.id == base.id && y.stack == stack)
+        };
+        let without: Vec<&str> = all.iter().copied().filter(|s| !has(s)).collect();
+        without.into_iter().map(move |stack| LeftOut {
+            is_undecided: true,
+            ..one_sided(base, ["base", stack], plan, stack)
+        })
+    });
+    alone.collect()
 }

@@ -54,7 +54,7 @@ impl Comparison {
 
     /// What came of it as a gate in one sentence: the verdict, the figure that decides it with its ratio, and which
     /// slowdown would have been found: `slower: pipe → tcp: round-trip, ping-pong, 64 B, block: p50 round trip ×1.30
-    /// [1.25, 1.35]; a slowdown of 6.10 % would have been found with a chance of 80 %`.
+    /// [1.25, 1.35]; a slowdown of 6.10 % would have been found with a chance of 80 % in runs that scatter alike`.
     pub fn sentence(&self) -> String {
         let status = self.status();
         let rows = self
@@ -75,11 +75,11 @@ impl Comparison {
         });
         let found = match self.smallest_slowdown() {
             Some(share) => format!(
-                "a slowdown of {} would have been found with a chance of {}",
+                "a slowdown of {} would have been found with a chance of {} in runs that scatter alike",
                 Unit::Share.text(share),
                 percent(POWER)
             ),
-            None => "no interval tells which slowdown would have been found".into(),
+            None => "which slowdown would have been found is unknown".into(),
         };
         let left_out = self.left_out.iter().find(|l| l.is_undecided);
         match (decides, left_out) {
@@ -116,15 +116,18 @@ impl Comparison {
         format!("{word}: {}: {told}{why}", self.label(cell, false))
     }
 
-    /// The slowdown that every headline quantile would have shown; `None` where one has no interval, or there is none.
+    /// The slowdown that every headline quantile would have shown; `None` where one has no interval or too few trials, where
+    /// the machine moved, or where there is none.
     fn smallest_slowdown(&self) -> Option<f64> {
         let rows = self
             .judged()
             .flat_map(|c| c.rows.iter().filter(|r| c.is_judged(r)));
         let times = rows.filter(|r| matches!(r.figure, Figure::Quantile { .. }));
         let each = times.map(|r| {
-            let ratio = r.result.as_ref().ok()?.ratio.as_ref()?;
-            smallest_slowdown(ratio, self.options.margin)
+            // Where the machine itself moved, no slowdown is called one.
+            let compared = r.result.as_ref().ok();
+            let compared = compared.filter(|c| c.finding != Finding::MachineMoved)?;
+            smallest_slowdown(compared.ratio.as_ref()?, self.options.margin)
         });
         let all: Vec<f64> = each.collect::<Option<_>>()?;
         all.into_iter().max_by(f64::total_cmp)

@@ -121,12 +121,21 @@ fn a_history_widens_intervals_by_what_its_runs_differ_by() {
         let c = with_history(new, &RESTLESS, None);
         assert_eq!(of(&c), open);
         let text = c.render(Format::Markdown, &RenderOptions::default());
-        assert!(text.contains("as 4 runs of the history show it"), "{text}");
+        assert!(
+            text.contains("where the history tells it (4 runs)"),
+            "{text}"
+        );
         assert!(text.contains("within the scatter of runs"), "{text}");
     }
     // Too few runs, or runs of another machine, make nothing good, and nothing better.
     for (levels, host) in [(&CALM[..2], None), (&CALM[..], Some("elsewhere"))] {
-        assert_eq!(of(&with_history(slower, levels, host)), Finding::Higher);
+        let worse = with_history(slower, levels, host);
+        assert_eq!(of(&worse), Finding::Higher);
+        let text = worse.render(Format::Markdown, &RenderOptions::default());
+        assert!(
+            text.contains("covers the scatter of trials alone: the history has"),
+            "{text}"
+        );
         let c = with_history(faster, levels, host);
         assert_eq!(of(&c), open);
         let text = c.render(Format::Markdown, &RenderOptions::default());
@@ -362,7 +371,8 @@ fn a_gate_says_in_one_sentence_what_decides_and_what_it_would_have_found() {
     // The pairs scatter by 0.2 %: from a little below 5 % on, the interval leaves the margin.
     assert!(found.starts_with("4."), "{faster}");
     assert!(
-        found.ends_with(" % would have been found with a chance of 80 %"),
+        found
+            .ends_with(" % would have been found with a chance of 80 % in runs that scatter alike"),
         "{faster}"
     );
     let turned = |base: f64, new: f64| {
@@ -388,7 +398,7 @@ fn a_gate_says_in_one_sentence_what_decides_and_what_it_would_have_found() {
     b.measured("tcp", 12_000.0);
     assert_eq!(
         said(b),
-        "undecided: nothing could be compared; no interval tells which slowdown would have been found"
+        "undecided: nothing could be compared; which slowdown would have been found is unknown"
     );
 }
 

@@ -49,7 +49,8 @@ SUITE --against …` interleaves both sides, and `dyno compare RUN` then compare
 
 Two runs of one build differ more than their trials do. `dyno compare BASE NEW --history runs/` widens \
 the interval of each ratio by what earlier runs of one build on the same machine differ by, at least \
-three of them. Without such runs it calls nothing faster or the same.
+three of them, or two of each of two builds. Without such runs it calls nothing faster or the same, and a remark says that \
+the interval of what is slower covers the trials alone.
 
 All intervals of the table hold at once with the given confidence. Lost messages and failed trials
 have their own rows.

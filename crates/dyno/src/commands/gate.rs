@@ -6,7 +6,7 @@ use crate::commands::run::measured;
 use crate::commands::trust::{folders, shell_word};
 use crate::exit::{Code, Failure, Result};
 use crate::terminal;
-use dyno_judge::CompareOptions;
+use dyno_judge::{CompareOptions, rank};
 use dyno_model::record::Outcome;
 use dyno_model::unit::counted;
 use dyno_runner::Ending;
@@ -28,6 +28,9 @@ pub(crate) fn gate(args: GateArgs) -> Result {
             "{new} cannot be judged: NEW is a stack, which this build measures; another build judges itself with `OTHER/dyno gate BASE STACK`"
         ));
     }
+    if base.contains('/') {
+        apart(base)?;
+    }
     let (smallest, quantiles) = (args.smallest, args.quantiles.clone());
     let allow_undecided = args.allow_undecided;
     let run = args.run();
@@ -35,10 +38,20 @@ pub(crate) fn gate(args: GateArgs) -> Result {
         return Ok(Code::Success.into());
     };
     let path = shell_word(&directory.to_string_lossy());
+    let ranks: Vec<String> = quantiles.iter().map(|q| rank(*q)).collect();
+    let again = format!(
+        "dyno compare {path} --margin {smallest} --quantiles {} --fail-on slower{}",
+        ranks.join(","),
+        if allow_undecided {
+            " --allow-undecided"
+        } else {
+            ""
+        }
+    );
     if ending == Ending::Interrupted {
         let own = folders(&run.files);
         terminal::say(format!(
-            "interrupted, so there is no verdict; continue with: dyno run --resume {path}{own}; then: dyno compare {path}"
+            "interrupted, so there is no verdict; continue with: dyno run --resume {path}{own}; then: {again}"
         ));
         return Ok(Code::Interrupted.into());
     }
@@ -70,6 +83,35 @@ pub(crate) fn gate(args: GateArgs) -> Result {
             ));
             Ok(Code::FailedTrials.into())
         }
-        _ => Ok(judged),
+        _ => {
+            if judged == Code::Undecided.into() {
+                terminal::say(format!(
+                    "if you add trials, judge by the same rules with: {again}"
+                ));
+            }
+            Ok(judged)
+        }
     }
+}
+
+/// Where agents look for adapters before all other places.
+const ADAPTER_PATH: &str = "DYNO_ADAPTER_PATH";
+
+/// Another build must be another program, with adapters of its own.
+fn apart(base: &str) -> Result<()> {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize);
+    if let (Ok(own), Ok(other)) = (own, std::fs::canonicalize(base))
+        && own == other
+    {
+        return Err(failure!(
+            Usage,
+            "{base} is this program itself: name the `dyno` of another build, or see what differs by chance with `dyno gate same STACK`"
+        ));
+    }
+    if std::env::var_os(ADAPTER_PATH).is_some() {
+        terminal::say(format!(
+            "warning: {ADAPTER_PATH} is set, so both builds load adapters from there; unset it to compare those next to each program"
+        ));
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ fn place() -> Place {
     let place = Place::new();
     place.suite(
         "trips",
-        "title = \"trips\"\n[defaults]\nwarmup = \"20 ms\"\nwindow = \"200 ms\"\nwait = \"block\"\n[[experiment]]\n\
+        "title = \"trips\"\n[defaults]\nwarmup = \"20 ms\"\nwindow = \"200 ms\"\npayload = \"64 B\"\n[[experiment]]\n\
          name = \"round-trip\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\n",
     );
     place
@@ -107,6 +107,8 @@ fn sides_that_cannot_be_gated_are_refused_with_what_would_do() {
         2,
         "`dyno` program of another build",
     );
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dyno"), place.path("itself")).unwrap();
+    refused(&["./itself", "tcp"], 2, "is this program itself");
     refused(&["tcp", "none"], 3, "none");
     place
         .run(&["gate", "pipe", "tcp", "--budget", "100 ms"])
@@ -138,4 +140,27 @@ fn where_slices_cannot_serve_whole_trials_do_and_the_reason_is_said() {
     gate(&place, &["same", "shared", "--dry-run"])
         .with_code(0)
         .says("both need one, of which a machine can have only one");
+}
+
+#[test]
+fn what_the_new_side_refuses_is_no_pass() {
+    let place = Place::new();
+    place.suite(
+        "trips",
+        "title = \"trips\"\n[defaults]\nwarmup = \"20 ms\"\nwindow = \"200 ms\"\npayload = \"64 B\"\n[[experiment]]\n\
+         name = \"round-trip\"\nworkload = \"ping-pong\"\nstacks = [\"pipe\"]\n[experiment.matrix]\nwait = [\"block\", \"spin\"]\n",
+    );
+    // The floor of blocking reads does not spin, so that nobody can tell whether it would be slower there.
+    let ended = gate(
+        &place,
+        &["pipe", "floor-futex", "--smallest", "99%", "--out", "out"],
+    );
+    let code = ended.status.code().unwrap();
+    assert!(
+        [7, 8].contains(&code),
+        "{code}\n{}\n{}",
+        ended.stdout,
+        ended.stderr
+    );
+    ended.says("only the base has it; floor-futex refused it");
 }
