@@ -58,12 +58,13 @@ fn refused(
     }
 }
 
-/// How long the machine is watched before the first trial.
-const BARE: Nanos = Nanos::from_millis(400);
+/// How long the machine is watched before the first trial. A debug build measures nothing, and hundreds of its runs in a test would
+/// watch each other.
+const BARE: Nanos = Nanos::from_millis(if cfg!(debug_assertions) { 100 } else { 400 });
 
 /// How often the machine is watched again where others are at work on it: what is measured then would
 /// excuse the same load later.
-const LOOKS: u32 = 4;
+const LOOKS: u32 = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// Others that use more than this share of the CPUs are no part of the idle host.
 const AT_WORK: f64 = 0.02;

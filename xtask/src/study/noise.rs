@@ -108,7 +108,7 @@ pub(super) fn study(bursts: u32, program: Option<&str>, outside: &[&str]) -> Out
 /// Prints what became of the trials beside a load, of which those should be flagged that had `least` of it.
 fn score(load: &str, trials: &[Trial], log: &Log, least: f64, outside: &[&str]) {
     let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
-    let mut falsely: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut falsely: BTreeMap<&str, (usize, &Trial)> = BTreeMap::new();
     for trial in trials {
         let of = scores.entry(&trial.stack).or_default();
         let is_hit = trial.covered(log) >= least;
@@ -120,7 +120,7 @@ fn score(load: &str, trials: &[Trial], log: &Log, least: f64, outside: &[&str]) 
             (None, _) => &mut of.touched,
             (Some(false), Flag::Host) => {
                 for cause in &trial.causes {
-                    *falsely.entry(cause).or_default() += 1;
+                    falsely.entry(cause).or_insert((0, trial)).0 += 1;
                 }
                 &mut of.false_alarms
             }
@@ -138,8 +138,11 @@ fn score(load: &str, trials: &[Trial], log: &Log, least: f64, outside: &[&str]) 
             s.touched
         );
     }
-    for (cause, n) in falsely {
-        println!("{load}: {n} trials that were not hit are flagged for {cause}");
+    for (cause, (n, first)) in falsely {
+        println!(
+            "{load}: {n} trials that were not hit are flagged for {cause}; the first, {}, has {}",
+            first.stack, first.noise
+        );
     }
 }
 
@@ -185,6 +188,8 @@ struct Trial {
     cpus: Vec<usize>,
     /// For what it is flagged.
     causes: Vec<String>,
+    /// What Dyno saw of the host, for a flag that this study does not understand.
+    noise: Value,
 }
 
 /// Whom Dyno blames.
@@ -268,6 +273,7 @@ fn measure(place: &Place, run: &str, trials: u32) -> Result<Vec<Trial>, String> 
                     .iter()
                     .map(|c| text(&c["cause"]).to_owned())
                     .collect(),
+                noise: record["noise"].clone(),
             });
         }
     }
