@@ -246,10 +246,10 @@ pub const CHECKS: &[Check] = &[
         run: conditions::requirements,
     },
     Check {
-        name: "unsaid",
+        name: "not-stated",
         about: "a statistic says how many values it is based on",
         source: "Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015, rules 3 to 9",
         assumes: &[],
-        run: conditions::unsaid,
+        run: conditions::not_stated,
     },
 ];

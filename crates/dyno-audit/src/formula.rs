@@ -276,6 +276,9 @@ impl Expression {
             Expression::Pair(a, operator, b) => {
                 let side = |e: &Expression| match e {
                     Expression::Pair(..) => format!("({})", e.with(of)),
+                    Expression::Of(Function::Sum, names) if names.len() > 1 => {
+                        format!("({})", e.with(of))
+                    }
                     _ => e.with(of),
                 };
                 format!("{} {operator} {}", side(a), side(b))

@@ -558,7 +558,7 @@ impl Cause {
                 let texts = each.iter().map(|g| {
                     let share = percent(g.share);
                     format!(
-                        "CPU {} lost {share} of its time, at most {} at once",
+                        "CPU {} lost {share} of its time (longest gap {})",
                         g.cpu, g.longest
                     )
                 });

@@ -39,7 +39,7 @@ counters! {
     /// Fragments whose packet could not be put together.
     ReassemblyFailures = "reassembly_failures", "IP fragments", "could not be reassembled into a datagram";
     /// Packets that were given up because fragments were missing for too long.
-    ReassemblyTimeouts = "reassembly_timeouts", "datagrams", "were dropped because some of their fragments were missing";
+    ReassemblyTimeouts = "reassembly_timeouts", "datagrams", "were dropped because fragments were missing";
     /// Frames that the queue in front of the host's own link dropped.
     UplinkDrops = "uplink_drops", "frames", "were dropped by the queue in front of its own link";
     /// Frames that the switch's queue in front of the link to the host dropped.
@@ -61,6 +61,19 @@ counters! {
 }
 
 impl NetworkCounter {
+    /// That it counted `n`: "1 frame was dropped by …".
+    pub fn sentence(self, n: u64) -> String {
+        let (unit, fate) = (self.unit(), self.fate());
+        if n != 1 {
+            return format!("{n} {unit} {fate}");
+        }
+        let unit = unit.strip_suffix('s').unwrap_or(unit);
+        match fate.strip_prefix("were ") {
+            Some(rest) => format!("1 {unit} was {rest}"),
+            None => format!("1 {unit} {fate}"),
+        }
+    }
+
     /// Every counter, those first that say most of a loss.
     pub const ALL: &'static [NetworkCounter] = &[
         NetworkCounter::ReceiveBufferErrors,
@@ -155,6 +168,19 @@ impl HostNetwork {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_a_thing_is_told_in_the_singular() {
+        for (counter, n, text) in [
+            (NetworkCounter::ReceiveBufferErrors, 1, "1 datagram found "),
+            (NetworkCounter::ReceiveBufferErrors, 2, "2 datagrams found "),
+            (NetworkCounter::UplinkDrops, 1, "1 frame was dropped by "),
+            (NetworkCounter::UplinkDrops, 2, "2 frames were dropped by "),
+        ] {
+            let sentence = counter.sentence(n);
+            assert!(sentence.starts_with(text), "{sentence}");
+        }
+    }
 
     #[test]
     fn every_counter_is_in_the_list_and_has_its_name_in_files() {

@@ -33,10 +33,10 @@ pub(crate) fn arrange(
     let Some(length) = request.slices else {
         return Ok(remarks);
     };
-    let place = Place::flag("--slices", &length.to_string());
+    // Without the length: who typed the flag alone gave none.
+    let place = Place::flag("--slices", "");
     let refuse = |what: String, help: &str| -> Result<_, PlanError> {
-        let problem = Problem::at(&place, what);
-        Err(problem.label("not possible here").help(help).into())
+        Err(Problem::at(&place, what).help(help).into())
     };
     if request.against.is_none() {
         return refuse(

@@ -96,7 +96,7 @@ fn cause(
     n: u64,
 ) -> String {
     let host = network.host.clone();
-    let mut text = format!("on {host}, {n} {} {}", counter.unit(), counter.fate());
+    let mut text = format!("on {host}, {}", counter.sentence(n));
     match counter {
         NetworkCounter::ReceiveBufferErrors => {
             let message = e.experiment.payload_text();

@@ -71,7 +71,13 @@ fn holds(context: &Context, formula: &Formula, place: &str) -> Option<Outcome> {
         .map(sides)
         .find(|[is, other]| meets || is != other)
         .unwrap_or_else(|| sides(17));
+    // Sides that meet may still read as two numbers.
+    let middles = [left, right].map(Interval::middle);
+    let is_about = left.meets(right)
+        && middles.iter().all(|v| v.is_finite())
+        && short(middles[0]) != short(middles[1]);
     let sign = match (meets, formula.at_most) {
+        (true, false) if is_about => "≈",
         (true, _) => formula.sign(),
         (false, true) => ">",
         (false, false) => "≠",
@@ -125,10 +131,10 @@ fn by_names(formula: &Formula, figures: &[&Figure]) -> (String, [String; 2]) {
     let in_one = |f: &&Figure| f.place.row == row && !f.place.column.is_empty();
     let in_one = !row.is_empty() && figures.iter().all(in_one);
     let name = |id: &str| match figures.iter().find(|f| f.id == id) {
-        Some(f) if in_one => f.place.column.clone(),
-        // A figure of a sentence has no name that a reader knows.
+        Some(f) if in_one => format!("\"{}\"", f.place.column),
+        // A figure of a sentence has no name that a reader knows. Names of cells may hold commas and operators.
         Some(f) if f.place.row.is_empty() && f.place.column.is_empty() => printed(f),
-        Some(f) => named(f),
+        Some(f) => format!("\"{}\"", named(f)),
         None => id.to_owned(),
     };
     let subject = if in_one {

@@ -350,7 +350,7 @@ fn names_middle(text: &str, statistic: Statistic) -> bool {
 }
 
 /// Statistics without n, and single values without a statistic.
-pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
+pub(super) fn not_stated(context: &Context) -> Vec<Outcome> {
     let mut found = Vec::new();
     let timed = |f: &Figure| {
         matches!(
@@ -377,7 +377,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
         timed(f) && statistic(f) && f.n.is_none() && in_table(f)
     }) {
         found.push(outcome(
-            "unsaid",
+            "not-stated",
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say how many values these are based on",
@@ -387,7 +387,7 @@ pub(super) fn unsaid(context: &Context) -> Vec<Outcome> {
     let alone = |f: &Figure| timed(f) && f.statistic == Statistic::Value && in_table(f);
     for figures in by_place(context, alone) {
         found.push(outcome(
-            "unsaid",
+            "not-stated",
             Verdict::CannotBeKnown,
             &figures,
             "the source does not say whether these are means, medians or single runs, nor how much they vary",

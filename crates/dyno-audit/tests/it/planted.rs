@@ -40,7 +40,7 @@ const SOURCES: [(&str, Source); 11] = [
     ("build-and-date", dates),
     ("emulated", machines),
     ("requirement", limits),
-    ("unsaid", counts),
+    ("not-stated", counts),
 ];
 
 fn parsed(text: &str) -> Statements {

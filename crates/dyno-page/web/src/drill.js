@@ -136,7 +136,7 @@ function troubles(cell) {
   }
   if (e.unstable && e.trials > 0) say('~ unstable: ', foreign(e.unstable_reason ?? 'a repeat may differ'));
   if (unresolvable(e, 'response_ns')) {
-    say(`One-way times are not shown: the hosts' clocks may differ by ${duration(e.clock_bound_ns)}.`);
+    say(`One-way times are not shown: the clocks of the hosts may differ by up to ${duration(e.clock_bound_ns)}.`);
   }
   for (const d of e.disturbances ?? []) say(`Disturbed (${d.trials}): `, foreign(d.text));
   if (e.all_disturbed) say('Every trial was disturbed, so all are used.');

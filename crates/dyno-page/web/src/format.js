@@ -173,7 +173,7 @@ export function instant(unixMs) {
 /** Why a one-way time must not be shown: the clocks of the hosts are too far apart for it. Null: it may. */
 export function unresolvable(e, metric) {
   if (e.one_way_resolvable !== false || !isBetweenHosts(metric)) return null;
-  return `not shown: the hosts' clocks may differ by ${duration(e.clock_bound_ns)}, more than a tenth of the median`;
+  return `not shown: the clocks of the hosts may differ by up to ${duration(e.clock_bound_ns)}, which is more than a tenth of the median`;
 }
 
 /** Names of the quantiles that experiments have. */

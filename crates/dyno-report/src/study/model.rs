@@ -218,9 +218,9 @@ pub(crate) struct Table {
     /// It stands below the legend.
     #[serde(default)]
     pub(crate) last: bool,
-    /// So many of the last titles of `head` stand behind the columns of `across`.
-    #[serde(default)]
-    pub(crate) behind: usize,
+    /// So many of the last titles of `head` follow the columns of `across`. Runs may hold studies with the old name.
+    #[serde(default, alias = "behind")]
+    pub(crate) after_across: usize,
     /// The title on a terminal stands between asterisks.
     #[serde(default)]
     pub(crate) banner: bool,

@@ -168,7 +168,7 @@ impl Check<'_> {
             .for_each(|s| self.selection(s));
         let formulas = table.by.iter().chain(&table.order).chain(&table.split);
         formulas.for_each(|f| self.formula(f));
-        self.bound.push("alike".to_owned());
+        self.bound.extend(["same_kind", "alike"].map(str::to_owned));
         if let Some(across) = &table.across {
             across.of_groups.iter().for_each(|s| self.selection(s));
             let formulas = across.by.iter().chain(&across.order);
@@ -191,7 +191,7 @@ impl Check<'_> {
             if has_unknown {
                 // What its names would stand for cannot be told.
                 self.records.clear();
-                self.bound.truncate(2);
+                self.bound.truncate(3);
                 continue;
             }
             let selections = row.of.iter().chain(&row.when).chain(&row.unless);
@@ -225,7 +225,7 @@ impl Check<'_> {
                 );
             }
             self.records.clear();
-            self.bound.truncate(2);
+            self.bound.truncate(3);
         }
     }
 
@@ -371,7 +371,10 @@ impl Check<'_> {
             ("printed", [Expr::Text(table), Expr::Text(row), rest @ ..]) => {
                 no_cell(published, table, row, rest)
             }
-            ("printed" | "column" | "another_ratio", [Expr::Text(table), ..]) => {
+            (
+                "printed" | "column" | "from_another_run" | "another_ratio",
+                [Expr::Text(table), ..],
+            ) => {
                 let is_empty = published.rows(table).is_empty();
                 is_empty.then(|| format!("there is no published table {table:?}"))
             }

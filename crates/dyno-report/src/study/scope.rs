@@ -73,7 +73,7 @@ type Function = (
 pub(crate) const OVER: [&str; 4] = ["most", "least", "median", "list"];
 
 /// All others.
-pub(crate) const FUNCTIONS: [Function; 30] = [
+pub(crate) const FUNCTIONS: [Function; 31] = [
     ("named", 1, 1, named),
     ("printed", 2, 3, printed),
     ("column", 2, 2, column),
@@ -81,15 +81,9 @@ pub(crate) const FUNCTIONS: [Function; 30] = [
         let name = arguments.first()?.word();
         Some(Value::Text(scope.study.published.said(&name)?.to_owned()))
     }),
-    ("another_ratio", 3, 3, |scope, arguments| {
-        let [table, row, column] = arguments else {
-            return None;
-        };
-        let (table, row, column) = (table.word(), row.word(), column.word());
-        let published = &scope.study.published;
-        let is_another = published.has_another_ratio(&table, &row, &column)?;
-        is_another.then_some(Value::Number(1.0))
-    }),
+    ("from_another_run", 3, 3, from_another_run),
+    // Its old name, which studies in stored runs have.
+    ("another_ratio", 3, 3, from_another_run),
     ("has_column", 1, 1, |scope, arguments| {
         let titles = scope.titles.borrow();
         let is_there = titles.contains(&arguments.first()?.word());
@@ -621,6 +615,17 @@ fn printed(scope: &Scope<'_>, arguments: &[Value]) -> Option<Value> {
         None => row.join(" · "),
     };
     Some(Value::Text(text))
+}
+
+/// `from_another_run(table, label, column)`: whether a published cell comes from another run than the rest of its row.
+fn from_another_run(scope: &Scope<'_>, arguments: &[Value]) -> Option<Value> {
+    let [table, row, column] = arguments else {
+        return None;
+    };
+    let (table, row, column) = (table.word(), row.word(), column.word());
+    let published = &scope.study.published;
+    let is_another = published.has_another_ratio(&table, &row, &column)?;
+    is_another.then_some(Value::Number(1.0))
 }
 
 /// `number(text)`: the number that a text begins with; `number(text, n)`: its part `n` of several between slashes, from 0.

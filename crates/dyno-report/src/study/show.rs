@@ -267,7 +267,7 @@ fn grid<'a>(
 ) -> Grid {
     let mut rows = Rows {
         columns,
-        behind: table.behind,
+        after_across: table.after_across,
         texts: Vec::new(),
         candidates: Vec::new(),
     };
@@ -283,7 +283,7 @@ fn grid<'a>(
         rows.add(below, scope, None);
     }
     let mut head: Vec<Option<String>> = table.head.iter().map(|cell| scope.text(cell)).collect();
-    let last = head.split_off(head.len().saturating_sub(table.behind));
+    let last = head.split_off(head.len().saturating_sub(table.after_across));
     if let Some(across) = &table.across {
         head.extend(titles(across, scope, columns).into_iter().map(Some));
     }
@@ -300,7 +300,7 @@ fn grid<'a>(
     }
 }
 
-/// The titles of columns; `alike`: so many groups have the first of their names in common.
+/// The titles of columns; `same_kind`: so many groups have the first of their names in common.
 fn titles<'a>(across: &Across, scope: &Scope<'a>, columns: &[Experiments<'a>]) -> Vec<String> {
     let first = |column: &Experiments<'a>| {
         let name = across.by.first()?;
@@ -308,15 +308,17 @@ fn titles<'a>(across: &Across, scope: &Scope<'a>, columns: &[Experiments<'a>]) -
     };
     let titles = |column: &Experiments<'a>| -> Vec<String> {
         let alike = columns.iter().filter(|c| first(c) == first(column)).count();
-        let scope = scope.at(column.first().copied()).with(alike_of(alike));
+        let scope = scope.at(column.first().copied()).with(same_kind(alike));
         let title = |cell| scope.text(cell).unwrap_or_default();
         across.heads.iter().map(title).collect()
     };
     columns.iter().flat_map(titles).collect()
 }
 
-fn alike_of(n: usize) -> Bound {
-    vec![("alike".to_owned(), Value::Number(n as f64))]
+/// The name that stands for how many there are, and its old name, which studies in stored runs have.
+fn same_kind(n: usize) -> Bound {
+    let of = |name: &str| (name.to_owned(), Value::Number(n as f64));
+    vec![of("same_kind"), of("alike")]
 }
 
 /// The groups in the order of their first experiments, or as they are sorted.
@@ -349,7 +351,7 @@ fn grouped<'a>(
 /// The rows of a table under construction.
 struct Rows<'a, 'c> {
     columns: &'c [Experiments<'a>],
-    behind: usize,
+    after_across: usize,
     texts: Vec<Vec<Text>>,
     candidates: Vec<Candidate>,
 }
@@ -390,7 +392,7 @@ impl<'a> Rows<'a, '_> {
                     .iter()
                     .map(|cell| cell_text(&scope, cell))
                     .collect();
-                let last = cells.split_off(cells.len().saturating_sub(self.behind));
+                let last = cells.split_off(cells.len().saturating_sub(self.after_across));
                 for (at, column) in self.columns.iter().enumerate() {
                     self.cells(row, at, &scope, group, column, &mut cells);
                 }
@@ -458,7 +460,7 @@ fn scopes<'a>(
     across: bool,
 ) -> Vec<Scope<'a>> {
     let experiments = experiments(row, whole, group, across);
-    let alike = alike_of(experiments.len());
+    let alike = same_kind(experiments.len());
     let at = |e: &Option<&'a ExperimentSummary>| whole.at(*e).with(alike.clone());
     match &row.each {
         None => experiments.iter().map(at).collect(),

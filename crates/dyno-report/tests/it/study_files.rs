@@ -387,9 +387,9 @@ fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
         ),
         (
             L4RE,
-            "'{?another_ratio(\"x86\", id, \"intra\")}{c2} †'",
-            "'{?another_ratio(\"x68\", id, \"intra\")}{c2} †'",
-            "['{?another_ratio(\"x68\"",
+            "'{?from_another_run(\"x86\", id, \"intra\")}{c2} †'",
+            "'{?from_another_run(\"x68\", id, \"intra\")}{c2} †'",
+            "['{?from_another_run(\"x68\"",
             "no published table \"x68\"",
             "as the published",
         ),
@@ -447,6 +447,20 @@ fn a_mistake_in_a_built_in_study_is_told_once_and_at_its_place() {
         wrong.extend(otherwise(&text, at, says, help));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_stored_study_may_have_the_old_names() {
+    for (study, old, new) in [
+        (L4RE, "another_ratio(", "from_another_run("),
+        (RWTH, "behind = 1", "after_across = 1"),
+        (SCORE, "{?alike > 1}", "{?same_kind > 1}"),
+    ] {
+        assert!(study.contains(new), "{new}");
+        let text = study.replace(new, old);
+        let mistakes = of_text("mine.toml", &text).err();
+        assert!(mistakes.is_none(), "{old}: {mistakes:?}");
+    }
 }
 
 #[test]

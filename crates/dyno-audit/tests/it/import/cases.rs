@@ -315,9 +315,9 @@ const WORDS: &[(&str, &[&str])] = &[
         "iperf3-udp-over-100.json",
         &[
             "more than the whole",
-            "lost_percent is not lost_packets / packets",
+            "\"lost_percent\" is not \"lost_packets\" / \"packets\"",
             "179.649 % against 179.65 %",
-            "lost_packets is more than packets",
+            "\"lost_packets\" is more than \"packets\"",
         ],
     ),
     (
@@ -478,7 +478,7 @@ fn a_share_outside_of_its_whole_and_a_negative_count_are_impossible() {
         &read(&iperf3(&last, "")),
         "arithmetic",
         Verdict::Inconsistent,
-        "datagrams: lost_percent is not lost_packets / packets: 0.7400009 % ≠ 37 datagrams / 5000 datagrams: 0.740001 % against 0.74 %",
+        "datagrams: \"lost_percent\" is not \"lost_packets\" / \"packets\": 0.7400009 % ≠ 37 datagrams / 5000 datagrams: 0.740001 % against 0.74 %",
     );
     let rate = iperf3(SOUND, "").replace("20000000.0", "2000000.0");
     objects(

@@ -133,7 +133,7 @@ fn a_connection_delivers_no_more_than_was_sent() {
         &more,
         "arithmetic",
         Inconsistent,
-        "received, size-sum is more than sent",
+        "\"received, size-sum\" is more than \"sent",
     );
     // What was under way when counting began is received too.
     silent(&with(&more, "\"omit\":0", "\"omit\":1"));

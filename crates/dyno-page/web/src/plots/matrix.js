@@ -159,9 +159,9 @@ function notesOf(view, d, left) {
     ['·', '· not run'],
   ];
   const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);
-  const of = byFloor(view) ? 'multiples of the floor of the same question' : 'multiples of the best stack for the same question';
+  const of = byFloor(view) ? 'that of the floor for the same question' : 'that of the best stack for the same question';
   const bold = byFloor(view) ? '' : 'Bold: the smallest; the answers say which stacks cannot be distinguished from it. ';
-  const notes = [`Numbers: ${QUANTILES[quantileName(view)]} in ${of}. ${bold}${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
+  const notes = [`Each number is the ${QUANTILES[quantileName(view)]} of a stack divided by ${of}. ${bold}${used.join('; ')}${used.length ? '. ' : ''}Empty: not in the plan.`];
   if (left > 0) notes.push(`${plural(left, 'question')} left out: choose experiments, sizes or conditions above to see others.`);
   return notes;
 }
