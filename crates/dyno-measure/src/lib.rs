@@ -42,6 +42,7 @@ pub use host::{
 pub use network::{NetworkReading, Queue, read_network, read_queues, residue};
 pub use noise::{
     HostMeter, LoadReading, bare_machine, disturbances, gaps, line_round_trip, read_load,
+    thread_cpus,
 };
 pub use pacing::{Pacer, Schedule, TOLERANCE};
 pub use perf::PerfEvent;

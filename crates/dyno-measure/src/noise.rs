@@ -16,6 +16,7 @@ pub use disturbance::disturbances;
 pub use gaps::{THRESHOLD, gaps};
 pub use host::HostMeter;
 pub use load::{LoadReading, read_load};
+pub use processes::thread_cpus;
 
 use crate::clock::Clock;
 use crate::probe::ProbeError;

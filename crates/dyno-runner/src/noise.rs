@@ -3,15 +3,32 @@
 use dyno_measure::Clock;
 use dyno_model::cause::{Cause, Warning};
 use dyno_model::{Experiment, Graph, HostNoise, Nanos};
+use std::collections::BTreeSet;
 
 /// The CPUs that the participants of these experiments may run on, ascending.
 pub(crate) fn used_cpus(flows: &[&Experiment]) -> Vec<u32> {
-    let mut all = std::collections::BTreeSet::new();
+    let mut all = BTreeSet::new();
     for experiment in flows {
         match experiment.participants_cpus() {
             free if free.is_empty() => return dyno_measure::allowed_cpus(),
             pinned => all.extend(pinned),
         }
+    }
+    all.into_iter().collect()
+}
+
+/// The CPUs on which threads of the participants run, ascending: their own, and those of their libraries where a
+/// thread is confined to them. A library that makes no thread uses none, so nobody disturbs it there. `confined`: the sets of CPUs of
+/// the agents' threads.
+pub(crate) fn busy_cpus(flows: &[&Experiment], confined: &BTreeSet<Vec<u32>>) -> Vec<u32> {
+    let mut all = BTreeSet::new();
+    for experiment in flows {
+        if experiment.participants_cpus().is_empty() {
+            return dyno_measure::allowed_cpus();
+        }
+        let libraries = experiment.library_cpus.iter();
+        let libraries = libraries.filter(|set| confined.contains(*set));
+        all.extend(experiment.cpus.iter().chain(libraries.flatten()));
     }
     all.into_iter().collect()
 }
@@ -48,5 +65,36 @@ pub(crate) fn before(
         gaps: gaps.map_err(|e| noted(&e)).unwrap_or_default(),
         line_ns: line.and_then(|line| line.map_err(|e| noted(&e)).ok()),
         window: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyno_model::{ExperimentId, PayloadSize, Workload};
+
+    #[test]
+    fn the_cpus_of_a_library_count_where_it_has_threads() {
+        let probe = Workload::PingPong {
+            gap: Nanos::ZERO,
+            timeout: Nanos::ZERO,
+        };
+        let payload = PayloadSize::new(64).unwrap();
+        let mut spins = Experiment::blank(ExperimentId(0), "s", probe, payload);
+        spins.cpus = vec![1, 3];
+        spins.library_cpus = vec![vec![0, 2], vec![4]];
+        let of = |sets: &[&[u32]]| {
+            let sets = sets.iter().map(|set| set.to_vec()).collect();
+            busy_cpus(&[&spins], &sets)
+        };
+        // An agent's main thread is confined to nothing of these.
+        assert_eq!(of(&[&[0, 1, 2, 3, 4, 5]]), [1, 3]);
+        assert_eq!(of(&[&[1], &[0, 2]]), [0, 1, 2, 3]);
+        assert_eq!(of(&[&[0, 2], &[4]]), [0, 1, 2, 3, 4]);
+        let free = Experiment::blank(ExperimentId(0), "s", probe, payload);
+        assert_eq!(
+            busy_cpus(&[&free], &BTreeSet::new()),
+            dyno_measure::allowed_cpus()
+        );
     }
 }

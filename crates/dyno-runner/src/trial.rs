@@ -494,8 +494,10 @@ impl<'a> Trial<'a, '_> {
 
     fn read_load(&self) -> LoadReading {
         let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
+        let threads = own.iter().flat_map(|pid| dyno_measure::thread_cpus(*pid));
+        let cpus = noise::busy_cpus(self.context.flows, &threads.collect());
         own.extend(self.daemon_pids());
-        dyno_measure::read_load(&noise::used_cpus(self.context.flows), &own)
+        dyno_measure::read_load(&cpus, &own)
     }
 
     fn active_agents(&self) -> Vec<bool> {

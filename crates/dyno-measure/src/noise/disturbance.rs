@@ -37,7 +37,7 @@ const FREQUENCY: f64 = 1.10;
 ///   the root of the number of CPUs
 /// - a CPU was slowed for heat
 /// - a CPU's frequency changed by more than 10 % to where the idle host's was not
-/// - just before the trial, a CPU lost more than three times the idle host's share, and 3 % more, to
+/// - just before the trial, a CPU that it then used lost more than three times the idle host's share, and 3 % more, to
 ///   gaps, the longest gap not counted: one lump says nothing about the window
 pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<Disturbance> {
     let mut found = Vec::new();
@@ -47,7 +47,13 @@ pub fn disturbances(noise: &HostNoise, bare: &BareMachine) -> Vec<Disturbance> {
         found.extend(throttling(window, &bare.load));
         found.extend(frequency(window, &bare.load));
     }
-    found.extend(noise.gaps.iter().filter_map(|g| gaps(g, &bare.gaps)));
+    // Before the trial it is not known whether a library makes threads for the CPUs that it has.
+    let is_used = |g: &&CpuGaps| {
+        let window = noise.window.as_ref();
+        window.is_none_or(|w| w.cpus.is_empty() || w.cpus.contains(&g.cpu))
+    };
+    let used = noise.gaps.iter().filter(is_used);
+    found.extend(used.filter_map(|g| gaps(g, &bare.gaps)));
     found
 }
 

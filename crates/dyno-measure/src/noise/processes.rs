@@ -177,9 +177,39 @@ pub(super) fn part_on(pid: u32, cpus: &[u32]) -> f64 {
     here as f64 / f64::from(all.max(1))
 }
 
+/// The sets of CPUs to which the threads of a process are confined, each ascending; empty where it has ended.
+pub fn thread_cpus(pid: u32) -> BTreeSet<Vec<u32>> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let set = |thread: std::fs::DirEntry| {
+        let thread = thread.file_name().to_str()?.parse().ok();
+        let set = sched_getaffinity(Some(thread.and_then(rustix::process::Pid::from_raw)?)).ok()?;
+        let cpus = (0..CpuSet::MAX_CPU as u32).filter(|&cpu| set.is_set(cpu as usize));
+        Some(cpus.collect())
+    };
+    threads.filter_map(set).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cpus_of_every_thread_are_found() {
+        let cpu = crate::host::allowed_cpus()[0];
+        let (pinned, is_pinned) = std::sync::mpsc::channel();
+        let (end, is_over) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            crate::host::pin(cpu).unwrap();
+            pinned.send(()).unwrap();
+            let _ = is_over.recv();
+        });
+        is_pinned.recv().unwrap();
+        assert!(thread_cpus(std::process::id()).contains(&vec![cpu]));
+        drop(end);
+        thread.join().unwrap();
+        assert_eq!(thread_cpus(u32::MAX), BTreeSet::new());
+    }
 
     fn at(time: u64, parent: u32, ended_children: u64) -> Process {
         Process {

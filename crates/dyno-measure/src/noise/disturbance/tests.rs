@@ -238,6 +238,15 @@ fn gaps_before_the_trial_are_flagged_beyond_three_times_the_usual() {
          the run it was 4.0 %"
     );
     one(&noise(8, 4), &BareMachine::default());
+    // Where the trial then used other CPUs, they are nobody's.
+    let elsewhere = HostNoise {
+        window: Some(HostLoad {
+            cpus: vec![7],
+            ..calm()
+        }),
+        ..noise(8, 4)
+    };
+    none(&elsewhere, &bare(calm()));
 }
 
 #[test]
