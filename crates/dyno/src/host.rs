@@ -64,7 +64,7 @@ const BARE: Nanos = Nanos::from_millis(if cfg!(debug_assertions) { 100 } else { 
 
 /// How often the machine is watched again where others are at work on it: what is measured then would
 /// excuse the same load later.
-const LOOKS: u32 = if cfg!(debug_assertions) { 1 } else { 4 };
+const LOOKS: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// Others that use more than this share of the CPUs are no part of the idle host.
 const AT_WORK: f64 = 0.02;
@@ -78,7 +78,7 @@ pub(crate) fn bare_machine(progress: &Progress) -> Result<BareMachine> {
         dyno_measure::bare_machine(clock, &allowed_cpus(), BARE).map_err(Failure::with(Code::Error))
     };
     let mut calmest = look()?;
-    for _ in 1..LOOKS {
+    for _ in (0..LOOKS).skip(1) {
         if calmest.load.foreign_share() <= AT_WORK {
             return Ok(calmest);
         }
