@@ -54,7 +54,8 @@ usage: cargo xtask study WHICH
                       false alarm, and how soon does it detect planted changes (TRIES times, 20)?
   noise [BURSTS] [DYNO] [gaps]  bursts of foreign load at known times (40), and a process that takes 8 % of a CPU: which
                       trials are flagged, for stacks that spin, sleep, or work in the kernel? DYNO is another program
-                      than the release build; with `gaps`, those before a trial are the hypervisor's, as steal is
+                      than the release build; with `gaps`, those before a trial are the hypervisor's, as steal is: what to say on
+                      a virtual machine
   noise BURSTS guest [ACCELERATOR]  the same within a guest with four virtual CPUs, of which the stacks use two, with
                       `gaps`. ACCELERATOR is QEMU's (tcg,thread=multi); needs QEMU, cpio and a kernel. About 50 s a burst where
                       the guest is emulated

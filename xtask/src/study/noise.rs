@@ -54,6 +54,8 @@ struct Score {
     calm: usize,
     /// Flagged for the hypervisor alone, which no load of this study moves: right or wrong, nobody here can tell.
     outside: usize,
+    /// Not hit, and flagged for what programs other than this one used, whose names the flag has: these ran, so it is not false.
+    others: usize,
     /// A little of a burst, or one that ended before the window: neither answer is wrong.
     touched: usize,
 }
@@ -114,9 +116,10 @@ fn score(load: &str, trials: &[Trial], log: &Log, least: f64, outside: &[&str]) 
         let is_hit = trial.covered(log) >= least;
         let is_clear = is_hit || !trial.is_touched(log, outside);
         *match (is_clear.then_some(is_hit), trial.flagged(outside)) {
-            (Some(true), Flag::Host) => &mut of.hit,
+            (Some(true), Flag::Host | Flag::Others) => &mut of.hit,
             (Some(true), _) => &mut of.missed,
             (_, Flag::Hypervisor) => &mut of.outside,
+            (Some(false), Flag::Others) => &mut of.others,
             (None, _) => &mut of.touched,
             (Some(false), Flag::Host) => {
                 for cause in &trial.causes {
@@ -129,11 +132,12 @@ fn score(load: &str, trials: &[Trial], log: &Log, least: f64, outside: &[&str]) 
     }
     for (stack, s) in &scores {
         println!(
-            "{load}, {stack}: recall {}, precision {}, not hit and flagged {}; hypervisor alone {}, touched by less than {:.0} % {}",
+            "{load}, {stack}: recall {}, precision {}, not hit and flagged {}; hypervisor alone {}, other programs {}, touched by less than {:.0} % {}",
             share(s.hit, s.hit + s.missed),
             share(s.hit, s.hit + s.false_alarms),
             share(s.false_alarms, s.false_alarms + s.calm),
             s.outside,
+            s.others,
             100.0 * least,
             s.touched
         );
@@ -198,6 +202,8 @@ enum Flag {
     None,
     /// The hypervisor and nothing else.
     Hypervisor,
+    /// Other programs than this one used most of what is blamed, beside the hypervisor at most.
+    Others,
     Host,
 }
 
@@ -206,8 +212,32 @@ impl Trial {
         match self.causes.as_slice() {
             [] => Flag::None,
             all if all.iter().all(|c| outside.contains(&c.as_str())) => Flag::Hypervisor,
+            all if self.is_of_others()
+                && all
+                    .iter()
+                    .all(|c| c == "foreign-load" || outside.contains(&c.as_str())) =>
+            {
+                Flag::Others
+            }
             _ => Flag::Host,
         }
+    }
+
+    /// Whether others than this program, whose threads are the load, used most of what strangers used.
+    fn is_of_others(&self) -> bool {
+        let own = std::env::current_exe().ok();
+        let own = own.as_deref().and_then(|p| p.file_name()?.to_str());
+        let hungriest = list(&self.noise["window"], "hungriest");
+        let (mut ours, mut others) = (0.0, 0.0);
+        for process in hungriest {
+            let used = process[1].as_f64().unwrap_or_default();
+            *if process[0].as_str() == own {
+                &mut ours
+            } else {
+                &mut others
+            } += used;
+        }
+        others > ours
     }
 
     /// What a load did on the trial's CPUs from `begin` to the end of the window.
