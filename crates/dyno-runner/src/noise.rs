@@ -17,20 +17,31 @@ pub(crate) fn used_cpus(flows: &[&Experiment]) -> Vec<u32> {
     all.into_iter().collect()
 }
 
-/// The CPUs on which threads of the participants run, ascending: their own, and those of their libraries where a
-/// thread is confined to them. A library that makes no thread uses none, so nobody disturbs it there. `confined`: the sets of CPUs of
-/// the agents' threads.
-pub(crate) fn busy_cpus(flows: &[&Experiment], confined: &BTreeSet<Vec<u32>>) -> Vec<u32> {
-    let mut all = BTreeSet::new();
-    for experiment in flows {
-        if experiment.participants_cpus().is_empty() {
-            return dyno_measure::allowed_cpus();
-        }
-        let libraries = experiment.library_cpus.iter();
-        let libraries = libraries.filter(|set| confined.contains(*set));
-        all.extend(experiment.cpus.iter().chain(libraries.flatten()));
-    }
-    all.into_iter().collect()
+/// Of [`used_cpus`] those on which something of the trial can be disturbed, ascending: the participants' own and their
+/// cores, and those to which a thread is confined. A library that makes no thread leaves the others alone. `threads`: the sets of
+/// CPUs of the agents' threads; one that may run everywhere, such as an agent's main thread, says nothing.
+pub(crate) fn busy_cpus(
+    flows: &[&Experiment],
+    cores: &[Vec<u32>],
+    threads: &BTreeSet<Vec<u32>>,
+) -> Vec<u32> {
+    let all = used_cpus(flows);
+    let own: BTreeSet<u32> = flows.iter().flat_map(|e| e.cpus.clone()).collect();
+    let is_everywhere = |set: &[u32]| set.len() == cores.iter().flatten().count();
+    let confined = threads.iter().filter(|set| !is_everywhere(set));
+    let near = cores
+        .iter()
+        .filter(|core| core.iter().any(|cpu| own.contains(cpu)));
+    let busy: BTreeSet<u32> = confined
+        .chain(near)
+        .flatten()
+        .chain(&own)
+        .copied()
+        .collect();
+    let is_free = flows.iter().any(|e| e.cpus.is_empty());
+    all.into_iter()
+        .filter(|cpu| is_free || busy.contains(cpu))
+        .collect()
 }
 
 /// How long each CPU is watched for gaps before a trial.
@@ -83,17 +94,23 @@ mod tests {
         let mut spins = Experiment::blank(ExperimentId(0), "s", probe, payload);
         spins.cpus = vec![1, 3];
         spins.library_cpus = vec![vec![0, 2], vec![4]];
-        let of = |sets: &[&[u32]]| {
+        let cores = [0, 1, 2, 3, 4, 5].map(|cpu| vec![cpu]);
+        let of = |cores: &[Vec<u32>], sets: &[&[u32]]| {
             let sets = sets.iter().map(|set| set.to_vec()).collect();
-            busy_cpus(&[&spins], &sets)
+            busy_cpus(&[&spins], cores, &sets)
         };
-        // An agent's main thread is confined to nothing of these.
-        assert_eq!(of(&[&[0, 1, 2, 3, 4, 5]]), [1, 3]);
-        assert_eq!(of(&[&[1], &[0, 2]]), [0, 1, 2, 3]);
-        assert_eq!(of(&[&[0, 2], &[4]]), [0, 1, 2, 3, 4]);
+        // An agent's main thread may run everywhere.
+        assert_eq!(of(&cores, &[&[0, 1, 2, 3, 4, 5]]), [1, 3]);
+        assert_eq!(of(&cores, &[&[1], &[0, 2]]), [0, 1, 2, 3]);
+        assert_eq!(of(&cores, &[&[0, 2], &[4]]), [0, 1, 2, 3, 4]);
+        // One that has narrowed itself, and one of another program's.
+        assert_eq!(of(&cores, &[&[2], &[5]]), [1, 2, 3]);
+        // Threads of one core share what it can do.
+        let pairs = [vec![0, 1], vec![2, 3], vec![4, 5]];
+        assert_eq!(of(&pairs, &[]), [0, 1, 2, 3]);
         let free = Experiment::blank(ExperimentId(0), "s", probe, payload);
         assert_eq!(
-            busy_cpus(&[&free], &BTreeSet::new()),
+            busy_cpus(&[&free], &cores, &BTreeSet::new()),
             dyno_measure::allowed_cpus()
         );
     }

@@ -493,10 +493,17 @@ impl<'a> Trial<'a, '_> {
     }
 
     fn read_load(&self) -> LoadReading {
+        let flows = self.context.flows;
         let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
-        let threads = own.iter().flat_map(|pid| dyno_measure::thread_cpus(*pid));
-        let cpus = noise::busy_cpus(self.context.flows, &threads.collect());
-        own.extend(self.daemon_pids());
+        let daemons = self.daemon_pids();
+        // The threads of a container cannot be seen from here, and a daemon works on whichever CPUs are left.
+        let cpus = if daemons.is_empty() && !self.context.experiment.workload.kind().is_start() {
+            let threads = own.iter().flat_map(|pid| dyno_measure::thread_cpus(*pid));
+            noise::busy_cpus(flows, &dyno_measure::allowed_cores(), &threads.collect())
+        } else {
+            noise::used_cpus(flows)
+        };
+        own.extend(daemons);
         dyno_measure::read_load(&cpus, &own)
     }
 

@@ -211,7 +211,7 @@ pub fn across_runs(ratio: &Ratio, new: BetweenRuns, base: BetweenRuns, confidenc
 /// The scatter of this ratio stands for the true one; a repetition that does not know it finds such a slowdown in 74 % of
 /// cases with 10 trials, and in 69 % with 5.
 ///
-/// `None` below five pairs of trials, which hardly tell their scatter, and where an end of the interval is not finite and positive.
+/// `None` below four degrees of freedom, those of five pairs of trials, which hardly tell their scatter, and where an end of the interval is not finite and positive.
 pub fn smallest_slowdown(ratio: &Ratio, margin: f64) -> Option<f64> {
     let Ratio { error, freedom, .. } = *ratio;
     if freedom < 4.0 {

@@ -58,8 +58,8 @@ fn refused(
     }
 }
 
-/// How long the machine is watched before the first trial. A debug build measures nothing, and hundreds of its runs in a test would
-/// watch each other.
+/// How long the machine is watched before the first trial. The figures of a debug build are no measurements, as it warns, and hundreds of
+/// its runs in a test would watch each other.
 const BARE: Nanos = Nanos::from_millis(if cfg!(debug_assertions) { 100 } else { 400 });
 
 /// How often the machine is watched again where others are at work on it: what is measured then would

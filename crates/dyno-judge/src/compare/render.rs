@@ -163,7 +163,7 @@ impl Comparison {
         if let Some(runs) = self.history {
             lead.push(format!(
                 "The intervals cover the scatter of trials, and what runs of one build differ by where the history tells it \
-                 ({}); remarks name where it does not.",
+                 ({}); verdicts and remarks name where it does not.",
                 counted(runs as u64, "run")
             ));
         } else if !self.paired {

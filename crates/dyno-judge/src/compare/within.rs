@@ -108,21 +108,25 @@ fn in_slices(pairs: &[(&Experiment, &Experiment)]) -> Option<String> {
     ))
 }
 
-/// The cells of a base that is another stack which no new side has: nobody can tell what it would have done there.
+/// The cells of a base that is another stack which a new side refused: nobody can tell what it would have done there.
 fn unpaired(plan: &Plan, pairs: &[(&Experiment, &Experiment)]) -> Vec<LeftOut> {
     let Some(Against::Stack { name }) = &plan.against else {
         return Vec::new();
     };
-    let measured = pairs.iter().map(|(_, new)| new.stack.as_str());
-    let refused = plan.refused.iter().map(|r| r.stack.as_str());
-    let all: BTreeSet<&str> = measured.chain(refused).filter(|s| s != name).collect();
+    let all: BTreeSet<&str> = pairs.iter().map(|(_, new)| new.stack.as_str()).collect();
     let bases = cell::own(plan).filter(|e| e.stack == *name && e.base.is_none());
     let alone = bases.flat_map(|base| {
         let has = |stack: &str| {
             let mut both = pairs.iter();
             both.any(|(x, y)| x.id == base.id && y.stack == stack)
         };
-        let without: Vec<&str> = all.iter().copied().filter(|s| !has(s)).collect();
+        // A suite may list a stack for some of its experiments only.
+        let was_asked = |stack: &str| {
+            let mut refused = plan.refused.iter();
+            refused.any(|r| r.stack == stack && r.experiment == base.name)
+        };
+        let is_without = |stack: &&str| !has(stack) && was_asked(stack);
+        let without: Vec<&str> = all.iter().copied().filter(is_without).collect();
         without.into_iter().map(move |stack| LeftOut {
             is_undecided: true,
             ..one_sided(base, ["base", stack], plan, stack)
