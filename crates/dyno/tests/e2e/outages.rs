@@ -257,8 +257,8 @@ fn calls_without_an_answer_are_lost_and_the_caller_goes_on() {
     for stack in ["uds-dgram", "udp"] {
         let trial = calls(stack, &format!("who = \"receiver\"\n{STOPPED}"));
         let outage = outage(&trial);
-        // Two have no time to be answered, and those that were due meanwhile are late.
-        assert!(number(outage, "lost") >= 2, "{stack}: {trial:#}");
+        // Two have no time to be answered, of which the first may be due before the fault; those that were due meanwhile are late.
+        assert!(number(outage, "lost") >= 1, "{stack}: {trial:#}");
         assert!(
             number(outage, "oldest") >= 100_000_000,
             "{stack}: {trial:#}"
