@@ -497,11 +497,19 @@ impl<'a> Trial<'a, '_> {
         let mut own: Vec<u32> = self.agents.iter().map(Agent::pid).collect();
         let daemons = self.daemon_pids();
         // The threads of a container cannot be seen from here, and a daemon works on whichever CPUs are left.
-        let cpus = if daemons.is_empty() && !self.context.experiment.workload.kind().is_start() {
-            let threads = own.iter().flat_map(|pid| dyno_measure::thread_cpus(*pid));
-            noise::busy_cpus(flows, &dyno_measure::allowed_cores(), &threads.collect())
-        } else {
-            noise::used_cpus(flows)
+        let is_seen = daemons.is_empty() && !self.context.experiment.workload.kind().is_start();
+        let threads = own.iter().map(|pid| dyno_measure::thread_cpus(*pid));
+        let threads = is_seen
+            .then(|| threads.collect::<Option<Vec<_>>>())
+            .flatten();
+        let cpus = match threads {
+            Some(threads) => noise::busy_cpus(
+                flows,
+                &dyno_measure::allowed_cores(),
+                &threads.into_iter().flatten().collect(),
+            ),
+            // Where it is not known which are busy, all that may be are.
+            None => noise::used_cpus(flows),
         };
         own.extend(daemons);
         dyno_measure::read_load(&cpus, &own)

@@ -177,17 +177,17 @@ pub(super) fn part_on(pid: u32, cpus: &[u32]) -> f64 {
     here as f64 / f64::from(all.max(1))
 }
 
-/// The sets of CPUs to which the threads of a process are confined, each ascending; empty where it has ended.
-pub fn thread_cpus(pid: u32) -> BTreeSet<Vec<u32>> {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let threads = threads.into_iter().flatten().flatten();
-    let set = |thread: std::fs::DirEntry| {
-        let thread = thread.file_name().to_str()?.parse().ok();
+/// The sets of CPUs to which the threads of a process are confined, each ascending; `None` where the kernel does not tell
+/// that of every thread, as where one ends meanwhile.
+pub fn thread_cpus(pid: u32) -> Option<BTreeSet<Vec<u32>>> {
+    let set = |thread: std::io::Result<std::fs::DirEntry>| {
+        let thread = thread.ok()?.file_name().to_str()?.parse().ok();
         let set = sched_getaffinity(Some(thread.and_then(rustix::process::Pid::from_raw)?)).ok()?;
         let cpus = (0..CpuSet::MAX_CPU as u32).filter(|&cpu| set.is_set(cpu as usize));
         Some(cpus.collect())
     };
-    threads.filter_map(set).collect()
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    threads.map(set).collect()
 }
 
 #[cfg(test)]
@@ -205,10 +205,12 @@ mod tests {
             let _ = is_over.recv();
         });
         is_pinned.recv().unwrap();
-        assert!(thread_cpus(std::process::id()).contains(&vec![cpu]));
+        // Threads of other tests come and go.
+        let all = std::iter::repeat_with(|| thread_cpus(std::process::id()));
+        assert!(all.flatten().next().unwrap().contains(&vec![cpu]));
         drop(end);
         thread.join().unwrap();
-        assert_eq!(thread_cpus(u32::MAX), BTreeSet::new());
+        assert_eq!(thread_cpus(u32::MAX), None);
     }
 
     fn at(time: u64, parent: u32, ended_children: u64) -> Process {
