@@ -104,7 +104,8 @@ pub(crate) fn floor(e: &ExperimentSummary) -> Measured {
             Some(ratio) => Measured::ratio(ratio),
             None => Measured::default(),
         },
-        None if e.is_floor => Measured::bare("1"),
+        // Nothing is known of a floor that failed, not even that it is as fast as itself.
+        None if e.is_floor && e.trials.counted > 0 => Measured::bare("1"),
         None => Measured::default(),
     }
 }
