@@ -33,12 +33,11 @@ use std::path::PathBuf;
 ///
 /// Dyno puts a load on a communication stack and measures it: round trips, one-way response times
 /// (counted from the time when each message is due), delivered throughput, loss, and the CPU time
-/// and memory of all processes. Each number comes with its uncertainty and its ratio to the floor,
-/// which is the cost of the same exchange on this hardware over bare shared memory.
+/// and memory of all processes. Times come with a 95 % interval and, where there is one, with their ratio to the floor: the
+/// time of the same exchange over bare shared memory on this machine.
 ///
 /// A SUITE defines what to measure, a STACK is a configured library or kernel mechanism, and a TESTBED defines where
-/// to measure. Every suite can run on every stack and testbed. If a stack cannot do an experiment, Dyno refuses the
-/// experiment and gives the reason.
+/// to measure. You can combine any of them. If a stack or testbed cannot do an experiment, Dyno leaves it out and gives the reason.
 #[derive(Debug, Parser)]
 #[command(name = "dyno", version, max_term_width = 100, after_long_help = AFTER)]
 pub(crate) struct Cli {

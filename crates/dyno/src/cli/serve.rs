@@ -11,7 +11,7 @@ use std::path::PathBuf;
 The page lists the runs of a folder, shows the report of each run, compares two runs, and follows a run in progress. The server only \
 reads. Ctrl-C ends it.
 
-Only this machine can reach the page. From another machine, use ssh:
+Only this machine can reach the page, unless you allow others with --network. From another machine, use ssh:
   ssh -L 8643:localhost:8643 HOST dyno serve runs       then open http://localhost:8643/ here")]
 pub(crate) struct ServeArgs {
     /// The folder with the runs.
