@@ -258,6 +258,7 @@ fn calls_without_an_answer_are_lost_and_the_caller_goes_on() {
         let trial = calls(stack, &format!("who = \"receiver\"\n{STOPPED}"));
         let outage = outage(&trial);
         // Two have no time to be answered, of which the first may be due before the fault; those that were due meanwhile are late.
+        assert!(number(&trial["counts"], "lost") >= 2, "{stack}: {trial:#}");
         assert!(number(outage, "lost") >= 1, "{stack}: {trial:#}");
         assert!(
             number(outage, "oldest") >= 100_000_000,
@@ -303,10 +304,10 @@ fn a_newcomer_joins_and_leaves_while_others_run() {
         assert_eq!(outage["receiver"], 1, "{stack}: {trial:#}");
         assert_eq!(number(outage, "lost"), 0, "{stack}: {trial:#}");
         assert_eq!(number(&trial["counts"], "received"), 400);
-        // The library tells that it has left by one send; the kernel by each one until the sender has closed the socket.
-        if stack == "iceoryx2" {
-            assert!(number(&trial["counts"], "refused") <= 1, "{trial:#}");
-        }
+        // The library tells by one send that it has left. The kernel refuses any that follows another before the sender has looked for
+        // refusals, but none of the hundred that were due while it was there.
+        let most = if stack == "iceoryx2" { 1 } else { 300 };
+        assert!(number(&trial["counts"], "refused") <= most, "{trial:#}");
         assert!(
             !trial.to_string().contains("ended-after-fault"),
             "{trial:#}"

@@ -184,12 +184,16 @@ fn totals_of_ddsperf_are_those_before_and_what_came_since() {
     let sub = sample("ddsperf/sub.txt");
     silent(&sub);
     for (old, new, says) in [
-        ("delta 999 ", "delta 9 ", "is more than"),
+        (
+            "delta 999 ",
+            "delta 9 ",
+            "\"subscriber 1, interval 3, total\" is more than (\"subscriber 1, interval 2, total\" + \"subscriber 1, interval 3, delta\")",
+        ),
         ("total 2549 lost 0", "total 2549 lost 999999", "lost"),
         (
             "delta 999 lost 0 rate 1.00",
             "delta 999 lost 0 rate 7.00",
-            "is more than",
+            "\"rate\" * 0.995 is more than \"delta\"",
         ),
     ] {
         finds(&with(&sub, old, new), "arithmetic", Inconsistent, says);
