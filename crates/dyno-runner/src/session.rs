@@ -12,7 +12,9 @@ use rustix::process::{Pid, Signal};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -370,6 +372,7 @@ impl Place {
             name,
             scratch,
             place: self,
+            ports: Vec::new(),
         })
     }
 }
@@ -395,6 +398,8 @@ pub(crate) struct Session<'a> {
     pub(crate) name: String,
     pub(crate) scratch: PathBuf,
     place: &'a Place,
+    /// Claims on ports.
+    ports: Vec<UnixDatagram>,
 }
 
 impl Session<'_> {
@@ -438,13 +443,26 @@ impl Session<'_> {
                 counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
             let address = (std::net::Ipv4Addr::UNSPECIFIED, port);
             if !check
-                || std::net::UdpSocket::bind(address).is_ok()
+                || self.claim_port(port)
+                    && std::net::UdpSocket::bind(address).is_ok()
                     && std::net::TcpListener::bind(address).is_ok()
             {
                 return Some(port);
             }
         }
         None
+    }
+
+    /// Claims a port before an endpoint binds it, so that no other runner gives it away meanwhile. The claim is a name among abstract
+    /// sockets (unix(7)): as exclusive as a port, within the same network, and gone with its process. `false`: another runner has it.
+    fn claim_port(&mut self, port: u16) -> bool {
+        let claim = SocketAddr::from_abstract_name(format!("dyno-port-{port}"));
+        match claim.and_then(|name| UnixDatagram::bind_addr(&name)) {
+            Ok(claim) => self.ports.push(claim),
+            // Without a claim, for want of files for one, a port is only looked at.
+            Err(e) => return e.kind() != io::ErrorKind::AddrInUse,
+        }
+        true
     }
 }
 
@@ -512,6 +530,23 @@ mod tests {
         ] {
             assert!(!is_session(other), "{other}");
         }
+    }
+
+    #[test]
+    fn two_runners_never_give_the_same_port() {
+        let folders = [0, 1].map(|_| tempfile::tempdir().unwrap());
+        // Both begin at the same port, and bind none.
+        let places = folders
+            .each_ref()
+            .map(|f| Place::create_in(f.path()).unwrap());
+        let [mut one, mut other] = [&places[0], &places[1]].map(|p| p.session(0).unwrap());
+        let mut ports: Vec<u16> = (0..20)
+            .flat_map(|_| [one.free_port(true), other.free_port(true)])
+            .map(Option::unwrap)
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 40);
     }
 
     /// A folder in which a session of a runner that is gone claims `victim`, and the folder's places.
