@@ -82,9 +82,9 @@ pub(crate) fn not_tested() -> Vec<&'static str> {
     }
 }
 
-/// Two more than there are CPUs: a test of the whole program waits for its windows most of the time.
+/// Three more than there are CPUs: a test of the whole program waits for its windows most of the time.
 fn test_threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from) + 2
+    std::thread::available_parallelism().map_or(2, usize::from) + 3
 }
 
 /// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
@@ -106,7 +106,8 @@ pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
         // What exports are for reads them: it was installed before, so that missing it is a failure.
         .with("DYNO_REQUIRE_READERS", "1")
         .with("DYNO_KUKSA_DATABROKER", databroker.to_string_lossy())
-        .with("PATH", format!("{}:{path}", daemons.display())),
+        .with("PATH", format!("{}:{path}", daemons.display()))
+        .repeating(),
         web::tests(metadata),
         python(
             metadata,

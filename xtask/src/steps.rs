@@ -1,6 +1,7 @@
 //! Commands that chores run: announced, watched, and ended at the first that fails.
 
 use crate::Outcome;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -15,6 +16,8 @@ pub(crate) struct Step {
     environment: Vec<(&'static str, String)>,
     /// Where it runs, if not where the chore does.
     directory: Option<PathBuf>,
+    /// Whether a test that fails runs once more, alone.
+    repeats: bool,
 }
 
 pub(crate) fn cargo(name: &'static str, arguments: &str) -> Step {
@@ -29,7 +32,15 @@ impl Step {
             words: line.split_whitespace().map(str::to_owned).collect(),
             environment: Vec::new(),
             directory: None,
+            repeats: false,
         }
+    }
+
+    /// A step of `cargo test` that tries failed tests again, each alone: beside others, a test of the whole program can meet a
+    /// machine that has no time for it (docs/adr/0043). If one fails alone as well, the step has failed.
+    pub(crate) fn repeating(mut self) -> Self {
+        self.repeats = true;
+        self
     }
 
     /// With one more argument, which may hold blanks.
@@ -49,6 +60,46 @@ impl Step {
         self
     }
 
+    /// Runs it; of `cargo test`, what failed.
+    fn run(&self) -> Result<(ExitStatus, Failures), String> {
+        println!("── {}: {}", self.name, self.command_line());
+        let mut command = Command::new(&self.words[0]);
+        command
+            .args(&self.words[1..])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        let mut failures = Failures::default();
+        let status = if self.words.get(1).is_some_and(|word| word == "test") {
+            watched(&mut command, |line| failures.read(line))
+        } else {
+            command.status()
+        };
+        let status = status.map_err(|e| format!("cannot start {}: {e}", self.words[0]))?;
+        failures.end_program();
+        Ok((status, failures))
+    }
+
+    fn failed(&self, status: ExitStatus) -> String {
+        format!("{} failed ({status}): {}", self.name, self.command_line())
+    }
+
+    /// The same `cargo test` for some tests of one program, one after the other. The packages stay the same: with fewer, cargo
+    /// would build libraries again with fewer features.
+    fn only(&self, program: &str, names: &[String]) -> Step {
+        let words = program.split_whitespace().map(str::to_owned);
+        let of_harness = ["--", "--exact", "--test-threads=1"].map(str::to_owned);
+        let rest = words.chain(of_harness).chain(names.iter().cloned());
+        Step {
+            name: "once more, alone",
+            words: self.words.iter().cloned().chain(rest).collect(),
+            environment: self.environment.clone(),
+            directory: self.directory.clone(),
+            repeats: false,
+        }
+    }
+
     fn command_line(&self) -> String {
         let environment = self
             .environment
@@ -65,33 +116,36 @@ impl Step {
 /// Runs the steps in order, up to the first that fails. Test programs that failed are shown once more at the
 /// end, since what ran after them may fill screens.
 pub(crate) fn run(steps: &[Step]) -> Outcome {
-    for step in steps {
-        println!("── {}: {}", step.name, step.command_line());
-        let mut command = Command::new(&step.words[0]);
-        command
-            .args(&step.words[1..])
-            .envs(step.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(directory) = &step.directory {
-            command.current_dir(directory);
+    let mut unsteady = Vec::new();
+    let outcome = steps.iter().try_for_each(|step| {
+        let (status, failures) = step.run()?;
+        if status.success() {
+            return Ok(());
         }
-        let mut failures = Failures::default();
-        let status = if step.words.get(1).is_some_and(|word| word == "test") {
-            watched(&mut command, |line| failures.read(line))
-        } else {
-            command.status()
+        let failed = failures.few(step.repeats);
+        println!("{}", failures.shown());
+        if failed.is_empty() {
+            return Err(step.failed(status));
         }
-        .map_err(|e| format!("cannot start {}: {e}", step.words[0]))?;
-        if !status.success() {
-            println!("{}", failures.shown());
-            return Err(format!(
-                "{} failed ({status}): {}",
-                step.name,
-                step.command_line()
-            ));
+        for (program, names) in failed {
+            let again = step.only(&program, &names);
+            let (status, failures) = again.run()?;
+            if !status.success() {
+                println!("{}", failures.shown());
+                return Err(again.failed(status));
+            }
+            unsteady.extend(names);
         }
+        Ok(())
+    });
+    for name in unsteady {
+        println!("── UNSTEADY: {name} failed beside other tests and passed alone");
     }
-    Ok(())
+    outcome
 }
+
+/// Where more tests fail than these, a change broke them.
+const MOST_AGAIN: usize = 5;
 
 /// Runs a command, passes on what it prints, and shows each line of it.
 fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result<ExitStatus> {
@@ -127,7 +181,14 @@ struct Failures {
     /// Of the program that runs now.
     program: Vec<String>,
     failed: bool,
+    /// What its harness lists last: the tests that failed.
+    listed: Vec<String>,
     shown: Vec<String>,
+    /// The test programs that failed, and those of them that listed tests.
+    programs: usize,
+    programs_with_names: usize,
+    /// The tests that failed, by the option of cargo that selects their program, such as `--test e2e`.
+    tests: BTreeMap<String, Vec<String>>,
 }
 
 impl Failures {
@@ -139,9 +200,36 @@ impl Failures {
         if begun.starts_with("Running ") || begun.starts_with("Doc-tests ") {
             self.end_program();
         }
-        self.failed |= line.starts_with("error: test failed") || line.starts_with("error: doctest");
+        if line.starts_with("error: test failed") || line.starts_with("error: doctest") {
+            self.failed = true;
+            self.programs += 1;
+            self.add_tests(line);
+        }
+        match line {
+            // The first such line begins what the tests printed; the second one begins the list.
+            "failures:" => self.listed.clear(),
+            _ if line.starts_with("    ") && !begun.contains(' ') => {
+                self.listed.push(begun.to_owned());
+            }
+            _ => {}
+        }
         if !(line.starts_with("test ") && line.ends_with("... ok")) {
             self.program.push(line.to_owned());
+        }
+    }
+
+    /// From cargo's line about a program that failed. Of a doc test the harness lists a place and no name.
+    fn add_tests(&mut self, line: &str) {
+        let listed = std::mem::take(&mut self.listed);
+        let program = line
+            .split_once("to rerun pass `-p ")
+            .and_then(|(_, rest)| rest.trim_end_matches('`').split_once(' '))
+            .map(|(_, program)| program)
+            .filter(|program| *program != "--doc");
+        if let Some(program) = program.filter(|_| !listed.is_empty()) {
+            self.programs_with_names += 1;
+            let tests = self.tests.entry(program.to_owned()).or_default();
+            tests.extend(listed);
         }
     }
 
@@ -150,6 +238,16 @@ impl Failures {
         if std::mem::take(&mut self.failed) {
             let first = program.len().saturating_sub(Self::MOST);
             self.shown.extend(program.into_iter().skip(first));
+        }
+    }
+
+    /// The tests to try again: all that failed if they are few and each has a name, and none otherwise.
+    fn few(&self, repeats: bool) -> BTreeMap<String, Vec<String>> {
+        let number: usize = self.tests.values().map(Vec::len).sum();
+        let all_have_names = self.programs == self.programs_with_names;
+        match repeats && all_have_names && number <= MOST_AGAIN {
+            true => self.tests.clone(),
+            false => BTreeMap::new(),
         }
     }
 
@@ -261,21 +359,84 @@ mod tests {
             "     Running tests/a.rs",
             "test fine ... ok",
             "test bad ... FAILED",
+            "failures:",
+            "---- bad stdout ----",
+            "    no_test",
+            "failures:",
+            "    bad",
             "error: test failed, to rerun pass `-p a --test a`",
             "     Running tests/b.rs",
             "test also_fine ... ok",
             "   Doc-tests c",
+            "failures:",
+            "    c/src/lib.rs - (line 3)",
+            "error: doctest failed, to rerun pass `-p c --doc`",
         ] {
             failures.read(line);
         }
+        let expected = BTreeMap::from([("--test a".to_owned(), vec!["bad".to_owned()])]);
+        assert_eq!(failures.tests, expected);
+        // The doc test has no name.
+        assert!(failures.few(true).is_empty());
         assert_eq!(
             failures.shown().lines().skip(1).collect::<Vec<_>>(),
             [
                 "     Running tests/a.rs",
                 "test bad ... FAILED",
+                "failures:",
+                "---- bad stdout ----",
+                "    no_test",
+                "failures:",
+                "    bad",
                 "error: test failed, to rerun pass `-p a --test a`",
+                "   Doc-tests c",
+                "failures:",
+                "    c/src/lib.rs - (line 3)",
+                "error: doctest failed, to rerun pass `-p c --doc`",
             ]
         );
+    }
+
+    #[test]
+    fn few_failed_tests_are_tried_again_alone() {
+        let mut failures = Failures::default();
+        let mut fail = |names: &[&str]| {
+            failures.read("failures:");
+            for name in names {
+                failures.read(&format!("    {name}"));
+            }
+            failures.read("error: test failed, to rerun pass `-p a --test all`");
+            (failures.few(true), failures.few(false))
+        };
+        let expected = vec!["one".to_owned(), "two".to_owned()];
+        let (few, none) = fail(&["one", "two"]);
+        assert!(none.is_empty());
+        assert_eq!(few, BTreeMap::from([("--test all".to_owned(), expected)]));
+        let step = cargo("all", "test --workspace").with("A", "1").repeating();
+        assert_eq!(
+            step.only("--test all", &few["--test all"]).command_line(),
+            r#"A="1" cargo test --workspace --test all -- --exact --test-threads=1 one two"#
+        );
+        assert!(fail(&["three", "four", "five", "six"]).0.is_empty());
+    }
+
+    /// A small program of tests of which one fails, always or only the first time.
+    #[test]
+    fn a_test_that_fails_alone_as_well_fails_the_step() {
+        let scratch = std::env::temp_dir().join(format!("xtask-again-{}", std::process::id()));
+        let told =
+            "printf 'failures:\\n    it\\nerror: test failed, to rerun pass `-p a --lib`\\n'";
+        for (once, expected) in [("[ -e seen ] ||", true), ("", false)] {
+            std::fs::create_dir_all(&scratch).unwrap();
+            let script = format!("{once} {{ touch seen; {told}; exit 1; }}");
+            std::fs::write(scratch.join("test"), script).unwrap();
+            let step = Step::new("tests", "sh test").inside(scratch.clone());
+            assert!(run(&[step]).is_err());
+            std::fs::remove_file(scratch.join("seen")).unwrap();
+            let step = Step::new("tests", "sh test").inside(scratch.clone());
+            assert_eq!(run(&[step.repeating()]).is_ok(), expected);
+            std::fs::remove_dir_all(&scratch).unwrap();
+        }
     }
 
     #[test]
