@@ -1,5 +1,7 @@
 //! The adapter for iceoryx keeps the contract of adapters, with a RouDi for each test.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 #[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 

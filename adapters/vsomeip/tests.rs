@@ -1,6 +1,8 @@
 //! The conformance suite on vsomeip, within a host. Between hosts it needs two of them: the suite's
 //! participants have one address.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 #[path = "../../crates/dyno-abi/tests/common/mod.rs"]
 mod common;
 

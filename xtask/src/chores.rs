@@ -182,11 +182,6 @@ pub(crate) fn lint() -> Vec<Step> {
             "clippy",
             "clippy --workspace --all-targets --features dyno/full --locked -- -D warnings",
         ),
-        // Tests may unwrap; what ships may not.
-        cargo(
-            "clippy of what ships",
-            "clippy --workspace --lib --bins --features dyno/full --locked -- -D warnings -D clippy::unwrap_used",
-        ),
         cargo(
             "clippy of a first build, which has no features",
             "clippy --bins --locked -- -D warnings",

@@ -1,5 +1,7 @@
 //! What the node of `null` gives back.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{ChannelSpec, Endpoint, Error, Node, NodeContext, Options, Sent, Wait};
 use std::path::PathBuf;
 

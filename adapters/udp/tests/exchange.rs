@@ -1,5 +1,7 @@
 //! What is particular to UDP; the rest is in the conformance suite.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{Error, Sent, Wait};
 use dyno_adapter_udp::adapter;
 use dyno_wire::testing::{Rig, exchange, message, send, take, until};

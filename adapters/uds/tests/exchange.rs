@@ -1,5 +1,7 @@
 //! What is particular to Unix domain sockets; the rest is in the conformance suite.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{Carries, Error, Sent, Wait};
 use dyno_adapter_uds::adapter;
 use dyno_wire::testing::{Rig, exchange, message, send, take, until};

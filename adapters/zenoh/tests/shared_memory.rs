@@ -5,6 +5,8 @@
 //! would clear up after each other. `WhatIsCreatedIsClaimedAndRemoved` is left out for the same
 //! reason: it wants gone at once what zenoh only removes when the process exits.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{ChannelSpec, Endpoint, NodeContext};
 use dyno_conformance::{Case, IntoOption, Subject, run, run_child};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,7 @@
 //! An adapter in Rust behind the ABI: the conformance suite on both halves of the boundary at once.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{Adapter, NodeContext, OptionValue};
 
 dyno_abi::export_adapter!(dyno_adapter_uds::adapter);

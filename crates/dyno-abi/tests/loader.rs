@@ -1,5 +1,7 @@
 //! Which libraries are served and which are refused, and in what words.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_abi::{LoadError, load};
 use dyno_adapter::{Adapter, NodeContext, OptionKind, OptionValue, Wait};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! The hot path allocates nothing: shown with an allocator that counts.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_measure::{
     Clock, ClockChoice, Header, Kind, Pacer, RawLog, Recorder, Schedule, SequenceTracker, Tag,
     calibrate, read, write,

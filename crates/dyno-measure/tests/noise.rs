@@ -10,6 +10,8 @@
 //!
 //! A second one holds what is said of a process that takes 8 % of a CPU against its CPU-time clock.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_measure::{Clock, allowed_cpus, bare_machine, disturbances, pin, read_load};
 use dyno_model::protocol::ClockSpec;
 use dyno_model::{BareMachine, HostNoise, Nanos};

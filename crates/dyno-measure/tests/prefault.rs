@@ -1,5 +1,7 @@
 //! What the hot path writes to is in memory before the window: recording faults in no page.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_measure::{RawLog, Recorder, SequenceTracker};
 use dyno_model::record::RawSample;
 use dyno_model::unit::Nanos;

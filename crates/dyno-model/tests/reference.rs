@@ -1,6 +1,8 @@
 //! The reference of workloads, metrics and figures is written from their tables, and so are the tables that tests of
 //! the page use. `INSTA_UPDATE=always` writes both anew, as it does snapshots.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_model::factors::{self, Of};
 use dyno_model::tables::Tables;
 use dyno_model::workload::{Key, KeyDefault};

@@ -1,6 +1,8 @@
 //! Threads that hog one CPU are seen there and not on the other. It stands alone, since other tests of the same process
 //! would hog both.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_measure::{Clock, ClockChoice, allowed_cpus, calibrate, pin};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{Alarm, Probe, Rest, Ring};

@@ -1,5 +1,7 @@
 //! What a probe leaves behind: nothing. It stands alone, since other tests of the same process would be seen.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_measure::{Clock, allowed_cpus};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::probe::{Alarm, HandOver, Memory, Probe, Rest, Ring, Sides, Writer};

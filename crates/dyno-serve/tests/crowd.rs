@@ -1,5 +1,7 @@
 //! More clients than the server has places for, in a process of its own, whose limit on open files is raised.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 #[path = "it/place.rs"]
 #[allow(dead_code, reason = "shared with the tests in it/")]
 mod place;

@@ -1,5 +1,7 @@
 //! Many clients at once, in a process of its own, so that its threads and open files can be counted.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 #[path = "it/place.rs"]
 #[allow(dead_code, reason = "shared with the tests in it/")]
 mod place;

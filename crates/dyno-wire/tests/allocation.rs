@@ -1,5 +1,7 @@
 //! Messages cost no allocation: neither whole ones nor those in pieces, nor waiting for them.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_adapter::{ChannelSpec, Receiver, Result, Sender, Sent, Wait};
 use dyno_wire::datagram::{DatagramReceiver, DatagramSender, layout};
 use dyno_wire::fd::{SocketInlet, SocketOutlet};

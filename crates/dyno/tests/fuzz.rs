@@ -1,6 +1,8 @@
 //! The targets of `fuzz/` in seconds: each with files of this repository, with what once broke it, and with mutations of
 //! them, the same ones each time. `cargo xtask study fuzz` looks for more.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 use dyno_fuzz as targets;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;

@@ -2,6 +2,8 @@
 //! databroker 0.7.0 does to what the adapter asks, takes that program's arguments, and keeps no other promise of it. Nothing that it
 //! is part of is a figure of Kuksa.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod broker;
 mod grpc;
 mod token;

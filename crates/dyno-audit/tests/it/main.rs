@@ -1,5 +1,7 @@
 //! Sources held to arithmetic: the five seeds, planted faults, honest tables, importers.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod beside;
 mod import;
 mod planted;

@@ -1,6 +1,8 @@
 //! Each format read back by a tool that it is for, and its figures held against `dyno show --format json`.
 //! The tools are Python's; `dyno_kit::python` says what happens where they are missing.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod gbench;
 mod hdr;
 mod hostile;

@@ -1,5 +1,7 @@
 //! Judgements over synthetic runs.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod check;
 mod common;
 mod compare;

@@ -1,5 +1,7 @@
 //! The page's data and the page itself, of synthetic runs and of stored ones.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod answers;
 mod brief;
 mod data;

@@ -1,5 +1,7 @@
 //! Plans that suites, stacks and testbeds make together, and what is refused.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 #[macro_use]
 mod common;
 

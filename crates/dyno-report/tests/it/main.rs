@@ -1,5 +1,7 @@
 //! Reports of stored runs, over made-up ones.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod carry_over;
 mod causes;
 mod clocks;

@@ -1,5 +1,7 @@
 //! Statistics held to what they claim: coverage, false alarms, properties.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod false_alarms;
 mod intervals;
 mod properties;

@@ -1,5 +1,7 @@
 //! The `dyno` binary end to end: real processes, real transports, real run directories.
 
+#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+
 mod audit;
 mod bad_input;
 mod blocked;
