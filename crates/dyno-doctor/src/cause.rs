@@ -174,7 +174,10 @@ pub enum Cause {
     #[error("no CPU quota of a container")]
     NoQuota,
     /// The container's limit is just reached by all CPUs.
-    #[error("the quota of the container is {quota:.2} CPUs, enough for all {cpus} CPUs")]
+    #[error(
+        "the container has a CPU quota of {quota:.2} CPUs: its {cpus} CPUs cannot use more than that, but the kernel hands the quota out \
+         in slices, and stops the threads of a CPU that has to wait for one"
+    )]
     LooseQuota {
         /// CPUs that may be used.
         quota: f64,

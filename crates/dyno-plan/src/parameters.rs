@@ -142,5 +142,9 @@ fn unknown(entry: &Entry, parameters: &[Parameter], groups: &[String]) -> Proble
         .chain(groups.iter().map(String::as_str))
         .chain(settings::keys(|_| true))
         .collect();
-    problem.help(suggest::instead(&entry.key, "keys", keys))
+    let mut help = suggest::instead(&entry.key, "keys", keys.iter().copied());
+    if suggest::hint(&entry.key, &keys).is_none() {
+        help += ". Options of a stack, such as queue_depth, stand under [options] in its stack file (docs/reference/stack-files.md)";
+    }
+    problem.help(help)
 }

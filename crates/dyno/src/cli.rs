@@ -53,11 +53,11 @@ Examples:
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as an HTML report with plots
-  dyno serve                             all runs in ./runs, in the browser (full builds only)
+  dyno serve                             all runs in ./runs, in the browser (build with --features full)
   dyno run quick --stack tcp --precision 5%         adds trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   interleaves both and says which is faster
   dyno gate uds-stream tcp               both sides in one minute, and an exit code for CI
-  dyno run quick --live                  uses the whole terminal (full builds only)
+  dyno run quick --live                  uses the whole terminal (build with --features full)
   dyno run --like RUN                    repeats somebody else's run on this machine
   dyno run quick --shard 1/3 --out a     one of three parts; `dyno merge` joins them
   dyno audit published/sodev-2025.toml   finds published figures that cannot be true

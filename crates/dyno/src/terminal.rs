@@ -273,9 +273,40 @@ pub(crate) fn arguments() -> Vec<String> {
 /// Why there is nothing to print, with the places in texts.
 pub(crate) fn fail(report: &Report) {
     let report = Report::new(Told::of(report.as_ref()));
+    // Names of stacks and files are copied: they are not broken at their hyphens. Only a second hook is refused.
+    let _ = miette::set_hook(Box::new(|_| {
+        let options = miette::MietteHandlerOpts::new();
+        let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
+        Box::new(
+            options
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .build(),
+        )
+    }));
     let text = format!("{report:?}\n");
     let text = spelled(printable(&text, has_stderr()), has_stderr());
     let _ = stderr().write_all(text.as_bytes());
+}
+
+/// Commands that some look for, and where Dyno has them.
+const ELSEWHERE: [(&str, &str); 2] = [
+    (
+        "export",
+        "`dyno show RUN --format csv` exports a run; `dyno show --help` lists all formats",
+    ),
+    (
+        "import",
+        "`dyno show FILE` reads the output of another tool, and `dyno audit FILE` checks it",
+    ),
+];
+
+/// Where to find a command that Dyno has under another name.
+fn elsewhere(e: &clap::Error) -> Option<String> {
+    let word = e
+        .get(clap::error::ContextKind::InvalidSubcommand)?
+        .to_string();
+    let (_, instead) = ELSEWHERE.iter().find(|(known, _)| *known == word)?;
+    Some(format!("error: there is no command `{word}`: {instead}\n"))
 }
 
 /// What the parser of arguments says: help on standard output, mistakes on standard error. Colours of an argument could not be told from
@@ -283,10 +314,10 @@ pub(crate) fn fail(report: &Report) {
 pub(crate) fn usage(e: &clap::Error, color: bool) -> u8 {
     let mut arguments = std::env::args_os();
     let color = color && !arguments.any(|word| word.to_string_lossy().contains(is_hidden));
-    let text = match color {
+    let text = elsewhere(e).unwrap_or_else(|| match color {
         true => e.render().ansi().to_string(),
         false => e.render().to_string(),
-    };
+    });
     match e.use_stderr() {
         true => {
             let _ = stderr().write_all(printable(&text, color).as_bytes());

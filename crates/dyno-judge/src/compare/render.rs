@@ -145,12 +145,20 @@ impl Comparison {
             true => "Trials of both sides were interleaved and are compared in pairs.",
             false => "Trials of the two runs are independent.",
         };
-        lead.push(format!(
-            "{how} The intervals of all {} hold at once with {} confidence ({} each).",
-            counted(self.statements as u64, "ratio"),
-            percent(self.options.confidence),
-            percent(self.each)
-        ));
+        let at_once = match self
+            .cells
+            .iter()
+            .any(|c| c.rows.iter().any(|r| r.result.is_ok()))
+        {
+            true => format!(
+                " The intervals of all {} hold at once with {} confidence ({} each).",
+                counted(self.statements as u64, "ratio"),
+                percent(self.options.confidence),
+                percent(self.each)
+            ),
+            false => String::new(),
+        };
+        lead.push(format!("{how}{at_once}"));
         let mut rows = self.cells.iter().flat_map(|c| &c.rows);
         let is_named = |r: &Row| matches!(&r.result, Ok(c) if matches!(c.finding, Finding::Undecided { more: Some(_) }));
         if rows.any(is_named) {

@@ -69,6 +69,18 @@ fn an_unknown_stack_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn commands_and_options_that_are_elsewhere_are_said_to_be_there() {
+    let place = Place::new();
+    place
+        .run(&["export", "x"])
+        .with_code(2)
+        .says("dyno show RUN --format csv");
+    place.run(&["import"]).with_code(2).says("dyno show FILE");
+    let option = ["run", "quick", "--set", "queue_depth=16", "--dry-run"];
+    place.run(&option).with_code(3).says("under [options]");
+}
+
+#[test]
 fn a_cpu_that_does_not_exist_is_refused() {
     refused_with("trials = 1", "trials = 1\ncpus = [0, 4096]").says("4096");
 }
