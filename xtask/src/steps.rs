@@ -2,10 +2,9 @@
 
 use crate::Outcome;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
 
 /// One command.
 pub(crate) struct Step {
@@ -85,10 +84,10 @@ impl Step {
         format!("{} failed ({status}): {}", self.name, self.command_line())
     }
 
-    /// The same `cargo test` for some tests of one program, one after the other. The packages stay the same: with fewer, cargo
-    /// would build libraries again with fewer features.
+    /// The same `cargo test` for some tests of one program, such as `-p dyno --test e2e`, one after the other. All packages stay
+    /// selected: with fewer, cargo would build libraries again with fewer features.
     fn only(&self, program: &str, names: &[String]) -> Step {
-        let words = program.split_whitespace().map(str::to_owned);
+        let words = program.split_whitespace().skip(2).map(str::to_owned);
         let of_harness = ["--", "--exact", "--test-threads=1"].map(str::to_owned);
         let rest = words.chain(of_harness).chain(names.iter().cloned());
         Step {
@@ -122,7 +121,7 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
         if status.success() {
             return Ok(());
         }
-        let failed = failures.few(step.repeats);
+        let failed = failures.few(step.repeats, status);
         println!("{}", failures.shown());
         if failed.is_empty() {
             return Err(step.failed(status));
@@ -130,11 +129,12 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
         for (program, names) in failed {
             let again = step.only(&program, &names);
             let (status, failures) = again.run()?;
-            if !status.success() {
+            // Names that no program knows are no failure for cargo.
+            if !status.success() || failures.passed < names.len() {
                 println!("{}", failures.shown());
                 return Err(again.failed(status));
             }
-            unsteady.extend(names);
+            unsteady.extend(names.iter().map(|name| format!("{program}: {name}")));
         }
         Ok(())
     });
@@ -147,28 +147,16 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
 /// Where more tests fail than these, a change broke them.
 const MOST_AGAIN: usize = 5;
 
-/// Runs a command, passes on what it prints, and shows each line of it.
+/// Runs a command, passes on what it prints, and shows each line of it. Both streams are one pipe, so that lines come in the order in which
+/// they were written.
 fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result<ExitStatus> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let (tell, told) = mpsc::channel();
-    let streams: [Option<Box<dyn Read + Send>>; 2] = [
-        child.stdout.take().map(|s| Box::new(s) as _),
-        child.stderr.take().map(|s| Box::new(s) as _),
-    ];
-    for stream in streams.into_iter().flatten() {
-        let tell = tell.clone();
-        std::thread::spawn(move || {
-            let lines = BufReader::new(stream).split(b'\n');
-            for line in lines.map_while(Result::ok) {
-                let _ = tell.send(String::from_utf8_lossy(&line).into_owned());
-            }
-        });
-    }
-    drop(tell);
-    for line in told {
+    let (printed, pipe) = std::io::pipe()?;
+    let started = command.stdout(pipe.try_clone()?).stderr(pipe).spawn();
+    // The pipe ends when the command does: no end of it may stay here.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = started?;
+    for line in BufReader::new(printed).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
         println!("{line}");
         show(&line);
     }
@@ -181,13 +169,19 @@ struct Failures {
     /// Of the program that runs now.
     program: Vec<String>,
     failed: bool,
-    /// What its harness lists last: the tests that failed.
+    /// The lines that may be names, since its last line `failures:`.
     listed: Vec<String>,
+    /// They, once it said that they are so many.
+    names: Vec<String>,
     shown: Vec<String>,
-    /// The test programs that failed, and those of them that listed tests.
+    /// Tests that passed, of all programs.
+    passed: usize,
+    /// Programs that failed, and how many cargo counted at its end.
     programs: usize,
-    programs_with_names: usize,
-    /// The tests that failed, by the option of cargo that selects their program, such as `--test e2e`.
+    counted: Option<usize>,
+    /// A program ended otherwise than a harness does whose tests failed.
+    died: bool,
+    /// The tests that failed, by the options of cargo that select their program, such as `-p dyno --test e2e`.
     tests: BTreeMap<String, Vec<String>>,
 }
 
@@ -205,35 +199,58 @@ impl Failures {
             self.programs += 1;
             self.add_tests(line);
         }
-        match line {
-            // The first such line begins what the tests printed; the second one begins the list.
-            "failures:" => self.listed.clear(),
-            _ if line.starts_with("    ") && !begun.contains(' ') => {
-                self.listed.push(begun.to_owned());
-            }
-            _ => {}
-        }
+        // Cargo gives the reason of an end that is not the harness's own, such as a signal.
+        self.died |= self.failed && line == "Caused by:";
         if !(line.starts_with("test ") && line.ends_with("... ok")) {
             self.program.push(line.to_owned());
+        }
+        self.read_of_harness(line);
+        let counted = line.strip_prefix("error: ").and_then(number_before);
+        if let Some((n, "target failed:" | "targets failed:")) = counted {
+            self.counted = Some(n);
+        }
+    }
+
+    /// The harness prints what failed tests printed, then their names, then how many they are: names count where they are as many.
+    fn read_of_harness(&mut self, line: &str) {
+        if line == "failures:" {
+            self.listed.clear();
+        } else if let Some(name) = line.strip_prefix("    ")
+            && !name.contains(' ')
+        {
+            self.listed.push(name.to_owned());
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            let mut parts = result.split([';', '.']).map(str::trim);
+            let number = |word| {
+                parts
+                    .clone()
+                    .filter_map(number_before)
+                    .find(|p| p.1 == word)
+            };
+            self.passed += number("passed").map_or(0, |p| p.0);
+            let failed = number("failed").map_or(0, |p| p.0);
+            let listed = std::mem::take(&mut self.listed);
+            if parts.next() == Some("FAILED") && listed.len() == failed {
+                self.names = listed;
+            }
         }
     }
 
     /// From cargo's line about a program that failed. Of a doc test the harness lists a place and no name.
     fn add_tests(&mut self, line: &str) {
-        let listed = std::mem::take(&mut self.listed);
+        let names = std::mem::take(&mut self.names);
         let program = line
-            .split_once("to rerun pass `-p ")
-            .and_then(|(_, rest)| rest.trim_end_matches('`').split_once(' '))
-            .map(|(_, program)| program)
-            .filter(|program| *program != "--doc");
-        if let Some(program) = program.filter(|_| !listed.is_empty()) {
-            self.programs_with_names += 1;
-            let tests = self.tests.entry(program.to_owned()).or_default();
-            tests.extend(listed);
+            .split_once("to rerun pass `")
+            .map(|(_, rest)| rest.trim_end_matches('`'))
+            .filter(|program| program.starts_with("-p ") && !program.ends_with("--doc"));
+        if let Some(program) = program.filter(|_| !names.is_empty()) {
+            self.tests.insert(program.to_owned(), names);
         }
     }
 
     fn end_program(&mut self) {
+        self.listed.clear();
+        self.names.clear();
         let program = std::mem::take(&mut self.program);
         if std::mem::take(&mut self.failed) {
             let first = program.len().saturating_sub(Self::MOST);
@@ -241,11 +258,13 @@ impl Failures {
         }
     }
 
-    /// The tests to try again: all that failed if they are few and each has a name, and none otherwise.
-    fn few(&self, repeats: bool) -> BTreeMap<String, Vec<String>> {
+    /// The tests to try again: all that failed, if they are few, each has a name, and nothing else failed.
+    fn few(&self, repeats: bool, status: ExitStatus) -> BTreeMap<String, Vec<String>> {
         let number: usize = self.tests.values().map(Vec::len).sum();
-        let all_have_names = self.programs == self.programs_with_names;
-        match repeats && all_have_names && number <= MOST_AGAIN {
+        // Cargo ends with 101 where tests failed, and then it has run all programs.
+        let all_ran = status.code() == Some(101) && self.counted == Some(self.programs);
+        let all_have_names = self.tests.len() == self.programs && !self.died;
+        match repeats && all_ran && all_have_names && number <= MOST_AGAIN {
             true => self.tests.clone(),
             false => BTreeMap::new(),
         }
@@ -259,6 +278,12 @@ impl Failures {
         }
         format!("── what failed, once more\n{}", self.shown.join("\n"))
     }
+}
+
+/// `3` and `passed` of `3 passed`.
+fn number_before(text: &str) -> Option<(usize, &str)> {
+    let (number, rest) = text.split_once(' ')?;
+    Some((number.parse().ok()?, rest))
 }
 
 /// Runs a command that must succeed; what it prints is seen.
@@ -352,89 +377,145 @@ mod tests {
         assert!(run(&[step("test").inside("/".into())]).is_err());
     }
 
+    /// What cargo and its programs print where two tests of one program and a doc test fail.
+    const PRINTED: [&str; 22] = [
+        "     Running tests/a.rs",
+        "test fine ... ok",
+        "test bad ... FAILED",
+        "failures:",
+        "---- bad stdout ----",
+        "    no_test",
+        "failures:",
+        "    bad",
+        "    worse",
+        "",
+        "test result: FAILED. 1 passed; 2 failed; 0 ignored; finished in 0.00s",
+        "error: test failed, to rerun pass `-p a --test all`",
+        "     Running tests/b.rs",
+        "    | a warning",
+        "    |",
+        "test also_fine ... ok",
+        "test result: ok. 1 passed; 0 failed; 0 ignored; finished in 0.00s",
+        "   Doc-tests c",
+        "failures:",
+        "    c/src/lib.rs - (line 3)",
+        "test result: FAILED. 0 passed; 1 failed; 0 ignored; finished in 0.00s",
+        "error: doctest failed, to rerun pass `-p c --doc`",
+    ];
+    /// The lines of the first program.
+    const FIRST: usize = 12;
+
+    fn read(lines: &[&str]) -> Failures {
+        let mut failures = Failures::default();
+        lines.iter().for_each(|line| failures.read(line));
+        failures
+    }
+
+    /// How a shell ends with that code.
+    fn code(code: i32) -> ExitStatus {
+        use std::os::unix::process::ExitStatusExt;
+        ExitStatus::from_raw(code << 8)
+    }
+
     #[test]
     fn only_what_failed_is_shown_once_more() {
-        let mut failures = Failures::default();
-        for line in [
-            "     Running tests/a.rs",
-            "test fine ... ok",
-            "test bad ... FAILED",
-            "failures:",
-            "---- bad stdout ----",
-            "    no_test",
-            "failures:",
-            "    bad",
-            "error: test failed, to rerun pass `-p a --test a`",
-            "     Running tests/b.rs",
-            "test also_fine ... ok",
-            "   Doc-tests c",
-            "failures:",
-            "    c/src/lib.rs - (line 3)",
-            "error: doctest failed, to rerun pass `-p c --doc`",
-        ] {
-            failures.read(line);
-        }
-        let expected = BTreeMap::from([("--test a".to_owned(), vec!["bad".to_owned()])]);
-        assert_eq!(failures.tests, expected);
-        // The doc test has no name.
-        assert!(failures.few(true).is_empty());
+        let shown = read(&PRINTED).shown();
+        let shown: Vec<&str> = shown.lines().skip(1).collect();
         assert_eq!(
-            failures.shown().lines().skip(1).collect::<Vec<_>>(),
-            [
-                "     Running tests/a.rs",
-                "test bad ... FAILED",
-                "failures:",
-                "---- bad stdout ----",
-                "    no_test",
-                "failures:",
-                "    bad",
-                "error: test failed, to rerun pass `-p a --test a`",
-                "   Doc-tests c",
-                "failures:",
-                "    c/src/lib.rs - (line 3)",
-                "error: doctest failed, to rerun pass `-p c --doc`",
-            ]
+            &shown[..2],
+            ["     Running tests/a.rs", "test bad ... FAILED"]
         );
+        assert!(!shown.iter().any(|line| line.contains("tests/b.rs")));
+        assert_eq!(shown.last(), PRINTED.last());
     }
 
     #[test]
     fn few_failed_tests_are_tried_again_alone() {
-        let mut failures = Failures::default();
-        let mut fail = |names: &[&str]| {
-            failures.read("failures:");
-            for name in names {
-                failures.read(&format!("    {name}"));
-            }
-            failures.read("error: test failed, to rerun pass `-p a --test all`");
-            (failures.few(true), failures.few(false))
-        };
-        let expected = vec!["one".to_owned(), "two".to_owned()];
-        let (few, none) = fail(&["one", "two"]);
-        assert!(none.is_empty());
-        assert_eq!(few, BTreeMap::from([("--test all".to_owned(), expected)]));
+        let first = [&PRINTED[..FIRST], &["error: 1 target failed:"]].concat();
+        let failures = read(&first);
+        let few = failures.few(true, code(101));
+        let program = "-p a --test all";
+        let expected = vec!["bad".to_owned(), "worse".to_owned()];
+        assert_eq!(few, BTreeMap::from([(program.to_owned(), expected)]));
+        assert!(failures.few(false, code(101)).is_empty());
         let step = cargo("all", "test --workspace").with("A", "1").repeating();
         assert_eq!(
-            step.only("--test all", &few["--test all"]).command_line(),
-            r#"A="1" cargo test --workspace --test all -- --exact --test-threads=1 one two"#
+            step.only(program, &few[program]).command_line(),
+            r#"A="1" cargo test --workspace --test all -- --exact --test-threads=1 bad worse"#
         );
-        assert!(fail(&["three", "four", "five", "six"]).0.is_empty());
     }
 
-    /// A small program of tests of which one fails, always or only the first time.
+    /// Each of these is a failure of its own kind, or not surely of the tests that have a name.
     #[test]
-    fn a_test_that_fails_alone_as_well_fails_the_step() {
+    fn nothing_is_tried_again_where_more_failed_than_a_few_tests() {
+        let end = "error: 1 target failed:";
+        let first = &PRINTED[..FIRST];
+        let without = |line: &str| -> Vec<&str> {
+            let rest = first.iter().copied().filter(|l| *l != line);
+            rest.chain([end]).collect()
+        };
+        let named = "error: test failed, to rerun pass `-p a --test all`";
+        let cases: [Vec<&str>; 7] = [
+            // Cargo did not come to its end.
+            first.to_vec(),
+            // The doc test has no name.
+            [&PRINTED[..], &["error: 2 targets failed:"]].concat(),
+            // A name is missing, or the number of names.
+            without("    worse"),
+            without(PRINTED[10]),
+            // The harness was killed.
+            [first, &["", "Caused by:", "  process did not exit", end]].concat(),
+            // A program that listed nothing, after lines that look like a name.
+            vec!["     Running a", "    |", named, end],
+            vec![
+                "     Running a",
+                "failures:",
+                "    one",
+                "     Running b",
+                named,
+                end,
+            ],
+        ];
+        for lines in cases {
+            let few = read(&lines).few(true, code(101));
+            assert!(few.is_empty(), "{few:?} of {lines:#?}");
+        }
+        let ended = [first, &[end]].concat();
+        assert!(read(&ended).few(true, code(1)).is_empty());
+        let names = ["    a", "    b", "    c", "    d", "    e", "    f"];
+        let result = "test result: FAILED. 0 passed; 6 failed; 0 ignored";
+        let many = [&["failures:"], &names[..], &[result, named, end]].concat();
+        assert!(read(&many).few(true, code(101)).is_empty());
+    }
+
+    /// A program of one test, which fails always, fails the first time, or is unknown the second time.
+    #[test]
+    fn a_test_that_does_not_pass_alone_fails_the_step() {
         let scratch = std::env::temp_dir().join(format!("xtask-again-{}", std::process::id()));
-        let told =
-            "printf 'failures:\\n    it\\nerror: test failed, to rerun pass `-p a --lib`\\n'";
-        for (once, expected) in [("[ -e seen ] ||", true), ("", false)] {
+        let told = "failures:\n    it\n\ntest result: FAILED. 0 passed; 1 failed\n\
+                    error: test failed, to rerun pass `-p a --lib`\nerror: 1 target failed:\n";
+        for (first, then, expected) in [
+            (
+                "[ -e seen ] ||",
+                "test result: ok. 1 passed; 0 failed",
+                true,
+            ),
+            (
+                "[ -e seen ] ||",
+                "test result: ok. 0 passed; 0 failed",
+                false,
+            ),
+            ("", "", false),
+        ] {
             std::fs::create_dir_all(&scratch).unwrap();
-            let script = format!("{once} {{ touch seen; {told}; exit 1; }}");
+            let script = format!(
+                "{first} {{ touch seen; printf '{told}' >&2; exit 101; }}\necho '{then}'\n"
+            );
             std::fs::write(scratch.join("test"), script).unwrap();
-            let step = Step::new("tests", "sh test").inside(scratch.clone());
-            assert!(run(&[step]).is_err());
+            let step = || Step::new("tests", "sh test").inside(scratch.clone());
+            assert!(run(&[step()]).is_err());
             std::fs::remove_file(scratch.join("seen")).unwrap();
-            let step = Step::new("tests", "sh test").inside(scratch.clone());
-            assert_eq!(run(&[step.repeating()]).is_ok(), expected);
+            assert_eq!(run(&[step().repeating()]).is_ok(), expected);
             std::fs::remove_dir_all(&scratch).unwrap();
         }
     }
