@@ -9,6 +9,7 @@
 use crate::own::{Left, OwnDir, objection, remove_named, user};
 use dyno_adapter_names::{CLAIMS, SHM};
 use rustix::process::{Pid, Signal};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -372,7 +373,7 @@ impl Place {
             name,
             scratch,
             place: self,
-            ports: Vec::new(),
+            blocks: BTreeMap::new(),
         })
     }
 }
@@ -392,14 +393,16 @@ impl Drop for Place {
 /// which begins at 32,768 (ip-sysctl, ip_local_port_range).
 const FIRST_PORT: u16 = 20_000;
 const LAST_PORT: u16 = 31_999;
+/// So many ports are claimed together.
+const PORTS_CLAIMED: u16 = 64;
 
 /// One trial's scratch directory; cleared when dropped.
 pub(crate) struct Session<'a> {
     pub(crate) name: String,
     pub(crate) scratch: PathBuf,
     place: &'a Place,
-    /// Claims on ports.
-    ports: Vec<UnixDatagram>,
+    /// Its claims on blocks of ports, by the number of the block.
+    blocks: BTreeMap<u16, UnixDatagram>,
 }
 
 impl Session<'_> {
@@ -443,7 +446,7 @@ impl Session<'_> {
                 counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
             let address = (std::net::Ipv4Addr::UNSPECIFIED, port);
             if !check
-                || self.claim_port(port)
+                || self.claim(port)
                     && std::net::UdpSocket::bind(address).is_ok()
                     && std::net::TcpListener::bind(address).is_ok()
             {
@@ -453,13 +456,18 @@ impl Session<'_> {
         None
     }
 
-    /// Claims a port before an endpoint binds it, so that no other runner gives it away meanwhile. The claim is a name among abstract
-    /// sockets (unix(7)): as exclusive as a port, within the same network, and gone with its process. `false`: another runner has it.
-    fn claim_port(&mut self, port: u16) -> bool {
-        let claim = SocketAddr::from_abstract_name(format!("dyno-port-{port}"));
-        match claim.and_then(|name| UnixDatagram::bind_addr(&name)) {
-            Ok(claim) => self.ports.push(claim),
-            // Without a claim, for want of files for one, a port is only looked at.
+    /// Claims the block of a port before an endpoint binds it, so that no other runner on this machine gives it away meanwhile. The claim
+    /// is a name among abstract sockets (unix(7)): as exclusive as a port, within the same network, and gone with its process.
+    /// `false`: another runner has it.
+    fn claim(&mut self, port: u16) -> bool {
+        let block = port / PORTS_CLAIMED;
+        if self.blocks.contains_key(&block) {
+            return true;
+        }
+        let name = SocketAddr::from_abstract_name(format!("dyno-ports-{block}"));
+        match name.and_then(|name| UnixDatagram::bind_addr(&name)) {
+            Ok(claim) => drop(self.blocks.insert(block, claim)),
+            // Where nothing can be claimed, a port is only looked at.
             Err(e) => return e.kind() != io::ErrorKind::AddrInUse,
         }
         true
