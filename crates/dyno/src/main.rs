@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     }
     // Answers a shell that asks for completions, and ends then; else it does nothing.
     clap_complete::CompleteEnv::with_factory(Cli::command).complete();
+    terminal::lay_out_errors();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return terminal::usage(&e, terminal::wants_colors(e.use_stderr())).into(),

@@ -270,11 +270,10 @@ pub(crate) fn arguments() -> Vec<String> {
         .collect()
 }
 
-/// Why there is nothing to print, with the places in texts.
-pub(crate) fn fail(report: &Report) {
-    let report = Report::new(Told::of(report.as_ref()));
-    // Names of stacks and files are copied: they are not broken at their hyphens. Only a second hook is refused.
-    let _ = miette::set_hook(Box::new(|_| {
+/// How errors are laid out: names of stacks and files, which are copied, are not broken at their hyphens. Holds for errors that are made
+/// afterwards.
+pub(crate) fn lay_out_errors() {
+    let hook = miette::set_hook(Box::new(|_| {
         let options = miette::MietteHandlerOpts::new();
         let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
         Box::new(
@@ -283,6 +282,12 @@ pub(crate) fn fail(report: &Report) {
                 .build(),
         )
     }));
+    debug_assert!(hook.is_ok(), "an error was made before");
+}
+
+/// Why there is nothing to print, with the places in texts.
+pub(crate) fn fail(report: &Report) {
+    let report = Report::new(Told::of(report.as_ref()));
     let text = format!("{report:?}\n");
     let text = spelled(printable(&text, has_stderr()), has_stderr());
     let _ = stderr().write_all(text.as_bytes());

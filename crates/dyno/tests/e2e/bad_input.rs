@@ -69,6 +69,20 @@ fn an_unknown_stack_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn no_name_is_broken_at_its_hyphens() {
+    // Nothing begins like it, so that all stacks are listed.
+    let all = Place::new()
+        .run(&["run", "quick", "--stack", "0000000000"])
+        .with_code(3);
+    assert!(all.stderr.contains("uds-stream"), "{}", all.stderr);
+    assert!(
+        all.stderr.lines().all(|line| !line.ends_with('-')),
+        "{}",
+        all.stderr
+    );
+}
+
+#[test]
 fn commands_and_options_that_are_elsewhere_are_said_to_be_there() {
     let place = Place::new();
     place
