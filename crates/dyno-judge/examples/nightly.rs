@@ -6,7 +6,7 @@
 //! second kind of machine has a neighbour in one night of thirty, which makes everything 1.3 to 3 times as
 //! slow: what is reported then is not the software's doing, and it is counted all the same.
 
-#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+#![allow(clippy::unwrap_used, reason = "only tests and studies run it")]
 
 #[path = "../tests/it/common.rs"]
 #[expect(dead_code, reason = "tests use the rest")]

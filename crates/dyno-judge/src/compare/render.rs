@@ -145,11 +145,9 @@ impl Comparison {
             true => "Trials of both sides were interleaved and are compared in pairs.",
             false => "Trials of the two runs are independent.",
         };
-        let at_once = match self
-            .cells
-            .iter()
-            .any(|c| c.rows.iter().any(|r| r.result.is_ok()))
-        {
+        let mut rows = self.cells.iter().flat_map(|c| &c.rows);
+        let has_ratio = rows.any(|r| matches!(&r.result, Ok(c) if c.ratio.is_some()));
+        let at_once = match has_ratio {
             true => format!(
                 " The intervals of all {} hold at once with {} confidence ({} each).",
                 counted(self.statements as u64, "ratio"),
@@ -159,6 +157,9 @@ impl Comparison {
             false => String::new(),
         };
         lead.push(format!("{how}{at_once}"));
+        if !has_ratio {
+            return lead;
+        }
         let mut rows = self.cells.iter().flat_map(|c| &c.rows);
         let is_named = |r: &Row| matches!(&r.result, Ok(c) if matches!(c.finding, Finding::Undecided { more: Some(_) }));
         if rows.any(is_named) {

@@ -465,6 +465,22 @@ fn one_trial_and_zero_are_reasons_and_no_ratios() {
         "two trials of each side are needed, there are 1 and 1"
     );
     assert!(reason("udp", 3).contains("zero"), "{}", reason("udp", 3));
+    let said = c.render(Format::Markdown, &RenderOptions::default());
+    assert!(said.contains("hold at once"), "{said}");
+}
+
+#[test]
+fn without_a_ratio_nothing_is_said_of_intervals() {
+    let mut one = Builder::new(0);
+    let a = one.experiment("tcp", stream);
+    one.trial(a, 12_000.0, 2_000, 0);
+    let one = one.build();
+    let said = compare(&one, &one, &how()).render(Format::Markdown, &RenderOptions::default());
+    assert!(
+        said.contains("two trials of each side are needed"),
+        "{said}"
+    );
+    assert!(!said.contains("intervals"), "{said}");
 }
 
 #[test]
