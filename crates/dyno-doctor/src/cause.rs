@@ -175,8 +175,7 @@ pub enum Cause {
     NoQuota,
     /// The container's limit is just reached by all CPUs.
     #[error(
-        "the container has a CPU quota of {quota:.2} CPUs: its {cpus} CPUs cannot use more than that, but the kernel hands the quota out \
-         in slices, and stops the threads of a CPU that has to wait for one"
+        "a CPU quota of {quota:.2} CPUs applies, and Dyno may use {cpus}: threads stop when their whole group has used the quota up"
     )]
     LooseQuota {
         /// CPUs that may be used.

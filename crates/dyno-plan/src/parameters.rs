@@ -144,7 +144,7 @@ fn unknown(entry: &Entry, parameters: &[Parameter], groups: &[String]) -> Proble
         .collect();
     let mut help = suggest::instead(&entry.key, "keys", keys.iter().copied());
     if suggest::hint(&entry.key, &keys).is_none() {
-        help += ". Options of a stack, such as queue_depth, stand under [options] in its stack file (docs/reference/stack-files.md)";
+        help += ". Options of a stack, such as queue_depth, stand under [options] in its stack file: copy it to DIR/stacks/ and add --files DIR";
     }
     problem.help(help)
 }

@@ -64,7 +64,7 @@ fn counts(reading: &Reading, n: u64) {
 }
 
 #[test]
-fn an_empty_probe_reads_within_two_nanoseconds_of_zero() {
+fn an_empty_probe_reads_within_two_nanoseconds_of_zero_at_a_steady_pace() {
     let ground = ground(&[first()], Extent::Messages(20_000));
     for batch in [1, 100] {
         let probe = Probe::Syscall {
@@ -72,14 +72,12 @@ fn an_empty_probe_reads_within_two_nanoseconds_of_zero() {
             batch,
         };
         // Of many: the machine may change its pace between the probe's own cost and the probe.
+        let near = |found: &[u64]| found.iter().filter(|ns| **ns <= 2).count();
         let mut found = Vec::new();
-        while found.last().is_none_or(|ns| *ns > 2) && found.len() < 100 {
+        while near(&found) < 3 && found.len() < 100 {
             found.push(p50(&only(measure(&ground, &probe).unwrap())));
         }
-        assert!(
-            found.last().is_some_and(|ns| *ns <= 2),
-            "{found:?} ns of nothing, batch {batch}"
-        );
+        assert_eq!(near(&found), 3, "{found:?} ns of nothing, batch {batch}");
     }
 }
 

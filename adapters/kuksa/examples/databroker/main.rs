@@ -2,7 +2,7 @@
 //! databroker 0.7.0 does to what the adapter asks, takes that program's arguments, and keeps no other promise of it. Nothing that it
 //! is part of is a figure of Kuksa.
 
-#![allow(clippy::unwrap_used, reason = "a test may unwrap")]
+#![allow(clippy::unwrap_used, reason = "only tests and studies run it")]
 
 mod broker;
 mod grpc;
