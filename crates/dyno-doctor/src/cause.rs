@@ -26,12 +26,9 @@ pub enum Cause {
     ReleaseBuild,
     /// Dyno is not optimised.
     #[error(
-        "this is a debug build of Dyno: its own work between two time stamps is several times slower"
+        "this is a debug build of Dyno: its own work between two time stamps is slower than in a release build"
     )]
-    DebugBuild {
-        /// 10,000 dependent multiplications on the fastest CPU.
-        piece: Option<Nanos>,
-    },
+    DebugBuild,
     /// What others use is not known.
     #[error("the load of other processes could not be measured")]
     ForeignLoadUnknown,
@@ -173,7 +170,7 @@ pub enum Cause {
     /// No container limits CPU time.
     #[error("no CPU quota of a container")]
     NoQuota,
-    /// The container's limit is just reached by all CPUs.
+    /// There is a limit, and it is not below the CPUs.
     #[error(
         "a CPU quota of {quota:.2} CPUs applies, and Dyno may use {cpus}: threads stop when their whole group has used the quota up"
     )]
@@ -498,7 +495,7 @@ impl Cause {
     pub fn id(&self) -> &'static str {
         use Cause::*;
         match self {
-            ReleaseBuild | DebugBuild { .. } => "build",
+            ReleaseBuild | DebugBuild => "build",
             ForeignLoadUnknown | ForeignLoad { .. } => "foreign-load",
             LoadAverageUnknown | LoadAverage { .. } => "load-average",
             GapsUnknown | Gaps { .. } => "gaps",
@@ -541,9 +538,6 @@ impl Cause {
     /// What was measured of its effect, in a sentence.
     pub fn how_much(&self) -> Option<String> {
         Some(match self {
-            Cause::DebugBuild { piece: Some(piece) } => format!(
-                "10,000 dependent multiplications take {piece}; an optimised build needs about 10 to 20 µs"
-            ),
             Cause::ForeignLoad {
                 used,
                 wall,
@@ -681,7 +675,7 @@ impl Cause {
     pub(crate) fn fix(&self) -> Option<Fix> {
         let command = |text: &str| Some(Fix::Command(text.to_owned()));
         match self {
-            Cause::DebugBuild { .. } => command("cargo build --release"),
+            Cause::DebugBuild => command("cargo build --release"),
             Cause::Interrupts {
                 device: Some(device),
                 free_cpu: Some(free),

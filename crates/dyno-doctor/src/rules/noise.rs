@@ -17,10 +17,7 @@ pub(super) fn build(f: &Facts) -> Finding {
     if f.build_profile == "release" {
         return Finding::fine(Cause::ReleaseBuild);
     }
-    let piece = f.speeds.iter().map(|s| s.piece.p50).min();
-    Finding::hurts(Cause::DebugBuild {
-        piece: piece.filter(|p| p.0 > 0),
-    })
+    Finding::hurts(Cause::DebugBuild)
 }
 
 pub(super) fn foreign_load(f: &Facts) -> Finding {

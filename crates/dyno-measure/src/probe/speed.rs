@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::host::pin;
 use serde::Serialize;
 
-/// Multiplications of one piece of work, each needing the result of the one before.
+/// Multiplications of one piece of work; a compiler may join several, each of which needs the result of the one before.
 const STEPS: u64 = 10_000;
 
 /// Equal pieces of work on one CPU.
@@ -18,7 +18,7 @@ pub struct Speed {
     pub piece: Summary,
 }
 
-/// Has each of `cpus`, one after the other, do `rounds` equal pieces of work (some 10 to 30 µs each in
+/// Has each of `cpus`, one after the other, do `rounds` equal pieces of work (some microseconds each in
 /// an optimised build) after a tenth as many to warm up.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub fn spread(speeds: &[Speed]) -> Option<f64> {
     Some(medians().max()?.0 as f64 / medians().min()?.0 as f64)
 }
 
-/// The multiplier is Knuth's (MMIX); what counts is that no step can begin before the last one ends.
+/// The multiplier is Knuth's (MMIX). No step can begin before the last one ends, so that the time follows the frequency.
 #[inline(never)]
 fn work(seed: u64) -> u64 {
     (0..STEPS).fold(seed, |x, step| {
