@@ -45,22 +45,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Said of what a first build does not have, there alone.
-#[cfg(all(feature = "live", feature = "serve"))]
-macro_rules! unless_full {
-    () => {
-        ""
-    };
-}
-#[cfg(not(all(feature = "live", feature = "serve")))]
-macro_rules! unless_full {
-    () => {
-        " (build with --features full)"
-    };
-}
-
-const AFTER: &str = concat!(
-    "\
+const AFTER: &str = "\
 Examples:
   dyno run quick                         every stack of this build, side by side: 2 to 7 min
   dyno run quick --stack pipe,tcp        only these two (and the floor)
@@ -68,15 +53,11 @@ Examples:
   dyno run iceperf --set round_trips=1000
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as an HTML report with plots
-  dyno serve                             all runs in ./runs, in the browser",
-    unless_full!(),
-    "
+  dyno serve                             all runs in ./runs, in the browser
   dyno run quick --stack tcp --precision 5%         adds trials until each p50 is known to ±5 %
   dyno run quick --stack tcp --against uds-stream   interleaves both and says which is faster
   dyno gate uds-stream tcp               both sides in one minute, and an exit code for CI
-  dyno run quick --live                  uses the whole terminal",
-    unless_full!(),
-    "
+  dyno run quick --live                  uses the whole terminal
   dyno run --like RUN                    repeats somebody else's run on this machine
   dyno run quick --shard 1/3 --out a     one of three parts; `dyno merge` joins them
   dyno audit published/sodev-2025.toml   finds published figures that cannot be true
@@ -90,8 +71,7 @@ Exit codes:
   6    a limit is broken (check)         7    undecided (check, trend, compare, gate)
   8    something is slower (gate, --fail-on slower)
   9    a finding with the verdict of audit --fail-on, or a worse one
-  130  interrupted; finished trials are stored"
-);
+  130  interrupted; finished trials are stored";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
