@@ -16,8 +16,8 @@ The run directory is ./runs/SUITE-DATE unless --out names another. Dyno stores e
 as it ends, so an interruption or a full disk loses no finished trial. `dyno run --resume DIR` \
 measures the rest.
 
---set changes one parameter of the suite (`dyno list suites` names them), or a default of all its \
-experiments:
+--set changes a parameter of the suite or a setting of all its experiments, or chooses a preset of the suite \
+(`dyno list suites` shows the presets):
   --set window='1 s'    --set payload='4 KiB'    --set wait=spin    --set scheduling=fifo:50
 
 --precision adds trials, round by round, until the interval of each experiment is as narrow as you asked, or until --max-trials or \
@@ -26,26 +26,26 @@ measures how much the idle host disturbs a program. If the host disturbs a trial
 stores the trial, excludes it from all figures, and repeats it.
 
 --search doubles one factor, starting from its value in the suite, until a limit is broken. It \
-then bisects between the last two values. Dyno runs trials of each value until every limit is met \
+then bisects between the last two values. Dyno runs trials at each value until every limit is met \
 or broken with confidence. Further trials then confirm the highest value that met all limits. \
-Stacks are interleaved.
+The stacks take turns.
   dyno run stream --stack udp,tcp --set rate='1 kHz' --set arrivals=fixed --set payload='64 B' \\
            --search rate --until limits.toml
   dyno check RUN             prints the result again; also with --format json
 
 --against measures each experiment and a base alternately, and prints which is faster:
   --against tcp              the base is the same experiment on another stack
-  --against ./old/dyno       the same experiment with the agents of another build
+  --against ./old/dyno       the base is the same experiment with another build of `dyno`
   --against same             the same experiment twice: shows the differences that arise by chance
-On a noisy host add --slices: both sides are open in one trial and take turns every few milliseconds, so that slow changes of the host \
-affect both equally. This works for ping-pong and call on one machine:
+On a noisy host add --slices: both sides run in one trial and take turns every few milliseconds, so that slow changes of the host \
+affect both equally. This works for the workloads `ping-pong` and `call` on one machine:
   dyno run quick --experiment round-trip --stack uds-stream --against tcp --set wait=block --slices
 
 --like repeats a run, even one from another machine. It needs only the run directory.
   dyno run --like RUN --out mine          the same suite, stacks, settings and testbed
   dyno compare RUN mine                   differences: builds, libraries, machines, figures
-Dyno asks before it starts a program or contacts a host that does not occur in your own stacks and \
-testbeds. --dry-run lists these programs and hosts, --trust permits them.
+Dyno asks before it starts a program, sets an option or contacts a host for such a run, unless a built-in stack or testbed, or one of \
+yours, does the same. --dry-run lists all of these, and --trust permits them.
 
 --shard divides the experiments into parts of about equal duration, for the scheduler of a cluster \
 or a CI system:
@@ -62,21 +62,21 @@ pub(crate) struct RunArgs {
     /// Whether `dyno gate` asks for the run.
     #[arg(skip)]
     pub(crate) gate: bool,
-    /// Only these stacks, separated by commas; the floor is always measured with them.
+    /// Measure only these stacks, separated by commas. Dyno adds their floors, except with --search.
     #[arg(long, value_name = "A,B", value_delimiter = ',', add = complete::stacks())]
     pub(crate) stack: Vec<String>,
-    /// Only these experiments of the suite, separated by commas; * stands for any text, ? for any
+    /// Measure only these experiments of the suite, separated by commas; * stands for any text, ? for any
     /// character.
     #[arg(long, value_name = "A,B*", value_delimiter = ',')]
     pub(crate) experiment: Vec<String>,
-    /// Where to run: a name from `dyno list testbeds`, or the path of a .toml file [default: local].
+    /// The testbed: a name from `dyno list testbeds`, or the path of a .toml file [default: local].
     #[arg(long, value_name = "T", add = complete::testbeds())]
     pub(crate) testbed: Option<String>,
-    /// Number of trials of each experiment; overrides the suite.
+    /// The number of trials of each experiment; overrides the suite.
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<u32>,
-    /// Fit the number of trials into this time, such as '5 min': every experiment gets the same number. Repeats
-    /// of disturbed trials take additional time.
+    /// Choose the number of trials so that they fit into this time, such as '5 min'. Every experiment gets the same number.
+    /// Repeats of disturbed trials take additional time.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["trials", "precision", "search", "shard"])]
     pub(crate) budget: Option<Nanos>,
     /// Add trials until both ends of each 95 % interval are within this share of the value, such as 5%.
@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
     /// The figure for --precision: a quantile, or METRIC:QUANTILE, such as p99 or service:p99.
     #[arg(long, value_name = "Q", value_parser = aim, default_value = "p50", requires = "precision")]
     pub(crate) precision_of: Aim,
-    /// With --precision or --until-decided: at most this many trials of one experiment.
+    /// With --precision or --until-decided: run at most this many trials of each experiment.
     #[arg(long, value_name = "N", default_value_t = 100, requires = "adds")]
     pub(crate) max_trials: u32,
     /// With --precision or --until-decided: add no further trials after this time, such as '10 min'.
@@ -100,8 +100,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIMITS.TOML", requires = "search")]
     pub(crate) until: Option<PathBuf>,
     /// Also measure the cost of a system call, a wake-up and a copy on this machine (the ground).
-    /// An extra trial counts the system calls, wake-ups and copies of a round trip, and reports then
-    /// show the parts of the round trip. This adds half a minute for each scheduling class and pair of CPUs, and
+    /// An extra trial counts the system calls, wake-ups and copies of a round trip, so that reports can estimate
+    /// how much time each of them takes. This adds half a minute for each scheduling class and pair of CPUs, and
     /// one trial for each round trip.
     #[arg(long)]
     pub(crate) ground: bool,
@@ -115,7 +115,7 @@ pub(crate) struct RunArgs {
     /// the `dyno` program of another build, or `same`.
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Option<String>,
-    /// With --against: open both sides in one trial, and let each run for this time in turn [default: 10 ms].
+    /// With --against: run both sides in one trial, in turns of this length [default: 10 ms].
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10 ms")]
     pub(crate) slices: Option<Nanos>,
     /// Repeat trials that the host disturbed, at most N times per experiment [default: 5].
@@ -124,8 +124,8 @@ pub(crate) struct RunArgs {
     /// Change a parameter of the suite; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
-    /// The seed of all random choices: trial order, Poisson gaps. By default Dyno chooses and stores a seed; with
-    /// --shard it derives the seed from the plan, so that all parts use the same one.
+    /// The seed of all random choices, such as the order of trials and Poisson gaps. By default Dyno chooses and stores a
+    /// seed; with --shard it derives the seed from the plan, so that all parts use the same one.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Run only part I of N, such as 1/3; `auto` reads the numbers from the job array or CI matrix that started this
@@ -165,7 +165,7 @@ pub(crate) struct RunArgs {
         conflicts_with = "dry_run"
     )]
     pub(crate) until_decided: Option<PathBuf>,
-    /// Print the experiments, the refused combinations and the missing permissions, then exit.
+    /// Print the experiments, the combinations that a stack or testbed cannot do, and the missing permissions, then exit.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The clock for time stamps [default: auto, or the clock of the run that is repeated or resumed].
@@ -175,7 +175,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = FormatArg::Table)]
     pub(crate) format: FormatArg,
     /// Show the run live on the whole terminal: hosts, the current trial, running quantiles, loss, time
-    /// left. q stops it as Ctrl-C does; h shows the keys.
+    /// left. q stops the run, as Ctrl-C does; h shows the keys.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) live: bool,
     /// Print no progress on standard error.
