@@ -15,7 +15,7 @@ pub(crate) enum AuditFormat {
     Markdown,
     /// For programs (docs/reference/audit-json.md).
     Json,
-    /// One HTML page with the tables of the source, each cell marked.
+    /// An HTML page with the tables of the source, each cell coloured by its verdict.
     Html,
 }
 
@@ -24,11 +24,11 @@ pub(crate) enum AuditFormat {
 pub(crate) enum FailOnVerdict {
     /// No measurement can give this figure.
     Impossible,
-    /// Figures contradict each other; also the verdict above.
+    /// Figures contradict each other.
     Inconsistent,
-    /// A figure is not what its name says; also the verdicts above.
+    /// A figure is not what its name says.
     NotWhatItIsCalled,
-    /// The source does not say enough; also the verdicts above.
+    /// The source does not say enough.
     CannotBeKnown,
 }
 
@@ -66,7 +66,7 @@ calculation:
   dyno audit published/s-core-2025.toml
   dyno audit results.json --fail-on impossible
   dyno audit published/*.toml --format html -o audit.html
-  dyno audit published/iceperf-2020.toml --measure      published figures beside values measured here")]
+  dyno audit published/iceperf-2020.toml --measure    published figures beside figures measured here")]
 pub(crate) struct AuditArgs {
     /// Statement files, outputs of tools, run directories, or `latest`.
     #[arg(required = true, value_name = "SOURCE")]
@@ -76,7 +76,7 @@ pub(crate) struct AuditArgs {
     /// The output format.
     #[arg(long, value_enum, default_value_t = AuditFormat::Table)]
     pub(crate) format: AuditFormat,
-    /// Write to this file.
+    /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Also show the figures to which the audit has no objection.
@@ -88,7 +88,8 @@ pub(crate) struct AuditArgs {
     pub(crate) measure: bool,
     #[command(flatten)]
     pub(crate) files: FileArgs,
-    /// End with code 9 if the audit finds this verdict or a worse one. Without this option the code is always 0.
+    /// End with code 9 if the audit finds this verdict or a worse one; the list begins with the worst. Without this option, the code
+    /// does not depend on the verdicts.
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<FailOnVerdict>,
 }
