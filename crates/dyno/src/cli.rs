@@ -33,8 +33,8 @@ use std::path::PathBuf;
 ///
 /// Dyno puts a load on a communication stack and measures it: round trips, one-way response times
 /// (counted from the time when each message is due), delivered throughput, loss, and the CPU time
-/// and memory of all processes. Times come with a 95 % interval and, where there is one, with their ratio to the floor: the
-/// time of the same exchange over bare shared memory on this machine.
+/// and memory of all processes. Times come with a 95 % interval and, where a floor exists, with their ratio to it. The floor is
+/// the time of the same exchange on the same hardware over bare shared memory or, between hosts, over bare UDP.
 ///
 /// A SUITE defines what to measure, a STACK is a configured library or kernel mechanism, and a TESTBED defines where
 /// to measure. You can combine any of them. If a stack or testbed cannot do an experiment, Dyno leaves it out and gives the reason.
@@ -65,12 +65,13 @@ Examples:
   dyno doctor                            shows what disturbs measurements on this host
 
 Exit codes:
-  0    done                              3    the suite, stack or testbed is refused
+  0    done                              3    the suite, stack or testbed cannot be used
   1    file or program error             4    done, but trials or cases failed
   2    wrong command line                5    a run directory cannot be written or read
-  6    a limit is broken (check)         7    undecided (check, trend, compare, gate)
+  6    a limit is broken or a figure is worse than usual (check, run --search)
+  7    undecided (check, trend, compare, gate, run --search)
   8    something is slower (gate, --fail-on slower)
-  9    a finding with the verdict of audit --fail-on, or a worse one
+  9    audit --fail-on: a finding has this verdict or a worse one
   130  interrupted; finished trials are stored";
 
 /// What to do.
@@ -78,7 +79,7 @@ Exit codes:
 pub(crate) enum Command {
     /// Measure a suite and store the run.
     Run(Box<RunArgs>),
-    /// Write a suite file of your own, with comments.
+    /// Write a suite file with comments, for you to change.
     Init(InitArgs),
     /// Show a run in progress, live.
     Watch(WatchArgs),
@@ -92,7 +93,7 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Compare two runs, or the two sides of a run measured with --against.
     Compare(CompareArgs),
-    /// Measure two stacks or builds in one run, and say which is faster: for CI.
+    /// Measure two stacks or builds in one run, and say which is faster (for CI).
     Gate(Box<GateArgs>),
     /// Check a run against limits.
     Check(CheckArgs),
@@ -165,9 +166,9 @@ pub(crate) struct AgentArgs {
 /// `dyno watch`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Shows the view of `dyno run --live` for a run that another process writes, for example in another terminal or over ssh (`ssh -t HOST dyno \
-watch RUN`). That run needs no --live. The command only reads the run directory, and ends when the run is complete. q stops watching; the \
-run goes on.")]
+Shows the same view as `dyno run --live`, but for a run in another process, such as in another terminal or on another host (`ssh -t HOST \
+dyno watch RUN`). That run does not need --live. The command only reads the run directory, and ends when the run is complete. q closes the \
+view; the run continues.")]
 pub(crate) struct WatchArgs {
     /// A run directory, or `latest` for the newest one in ./runs.
     #[arg(default_value = "latest", add = complete::runs())]
@@ -178,9 +179,9 @@ pub(crate) struct WatchArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 The directories must come from one plan, with the same suite, experiments, stacks, testbed and seed, like the parts of `dyno run SUITE \
---shard 1/3`, `2/3` and `3/3`. The result is an ordinary run, which show, compare, check, trend and `run --resume` can read. The parts are \
-not changed. Machines, builds of Dyno and versions of adapters may differ: Dyno reports the differences and keeps the manifest of each \
-part in the folder `parts/` of the result.
+--shard 1/3`, `2/3` and `3/3`. The result is an ordinary run: `dyno show`, `compare`, `check`, `trend` and `run --resume` can read it. Dyno \
+does not change the parts. Machines, builds of Dyno and versions of adapters may differ: Dyno reports the differences and keeps the \
+`run.json` of each part in the folder `parts/` of the result.
 
 If two directories contain the same trial, its content must be identical. Dyno never leaves an incomplete result behind.")]
 pub(crate) struct MergeArgs {
@@ -211,7 +212,7 @@ pub(crate) struct ListArgs {
 /// What can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListWhat {
-    /// What can be measured.
+    /// The sets of experiments that can be measured.
     Suites,
     /// The configured libraries and mechanisms, and whether they can be used here.
     Stacks,

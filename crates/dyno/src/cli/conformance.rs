@@ -10,14 +10,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Each case tests one behaviour that Dyno relies on, with the real library in its own process and with the daemons of the stack. If the \
-library hangs or crashes, that case fails and the others continue. Nothing is left behind. If the adapter lacks a \
-capability, the cases that need it are skipped, and the reason is printed.
+library hangs or crashes, that case fails and the others continue. Dyno leaves no files or processes behind. If the adapter lacks a \
+capability, Dyno skips the cases that need it and prints the reason.
 
   dyno conformance ./libdyno_mymw.so                     the library with its default settings
   dyno conformance ./libdyno_mymw.so --set queue_depth=16
   dyno conformance zenoh-tcp --case replies_flow_back    one case of a stack
 
-Exit codes: 0 no case failed, 4 at least one did, 3 the adapter or stack cannot be used.")]
+Exit codes: 0 no case failed, 4 at least one case failed, 3 the adapter or stack cannot be used.")]
 pub(crate) struct ConformanceArgs {
     /// A stack from `dyno list stacks`, or the path of an adapter's library.
     #[arg(value_name = "STACK|LIBRARY.so", add = complete::stacks())]
@@ -25,10 +25,10 @@ pub(crate) struct ConformanceArgs {
     /// Override an option of the adapter; may be repeated.
     #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = key_value)]
     pub(crate) settings: Vec<(String, String)>,
-    /// Only these cases, separated by commas.
+    /// Run only these cases, separated by commas.
     #[arg(long = "case", value_name = "A,B", value_delimiter = ',')]
     pub(crate) cases: Vec<String>,
-    /// Accept lost messages, even if the adapter declares that it can be reliable: use this if the options of --set make it unreliable.
+    /// Accept lost messages, even if the adapter declares that it can be reliable. Use this if you make it unreliable with --set.
     #[arg(long)]
     pub(crate) best_effort: bool,
     /// The time after which a case counts as hanging.

@@ -26,8 +26,8 @@ pub(crate) struct ReportArgs {
     pub(crate) runs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Begin the report with these requirements, and say for every stack whether it meets them
-    /// (docs/reference/limits-files.md).
+    /// Begin the report with the requirements in this file (docs/reference/limits-files.md), and say for every stack whether
+    /// it meets them.
     #[arg(long, value_name = "LIMITS.TOML")]
     pub(crate) limits: Option<PathBuf>,
     /// The file to write; `-` is standard output.

@@ -13,7 +13,8 @@ docs/reference/exports.md describes each format. Dyno never leaves an incomplete
 behind. An output directory must be new or empty.
 
   dyno show latest --format csv -o run.csv
-  dyno show before --format gbench -o a.json    then: compare.py benchmarks a.json b.json
+  dyno show old --format gbench -o old.json
+  dyno show new --format gbench -o new.json     then: compare.py benchmarks old.json new.json
   dyno show latest --format parquet -o tables   tables/results.parquet, and tables/samples.parquet
                                                 if raw samples were kept
   dyno show latest --format hdr -o histograms   two files for each experiment and metric")]
