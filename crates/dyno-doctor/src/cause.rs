@@ -77,7 +77,7 @@ pub enum Cause {
     #[error("interrupts could not be counted")]
     InterruptsUnknown,
     /// There is no CPU to look at.
-    #[error("there is no CPU to count interrupts of")]
+    #[error("there is no CPU whose interrupts could be counted")]
     NoCpuToInterrupt,
     /// Devices interrupt the CPUs.
     #[error("devices interrupt CPU {cpu} {per_second:.0} times per second")]
@@ -120,7 +120,9 @@ pub enum Cause {
     #[error("no hypervisor was found")]
     NoHypervisor,
     /// The machine is a virtual one.
-    #[error("this is a virtual machine ({hypervisor}): its host may take away or move any CPU")]
+    #[error(
+        "this is a virtual machine ({hypervisor}): its host may stop or move any CPU at any time"
+    )]
     VirtualMachine {
         /// What it runs on.
         hypervisor: String,
@@ -132,12 +134,12 @@ pub enum Cause {
         longest_gap: Nanos,
     },
     /// Nobody can steal time.
-    #[error("no hypervisor that could take time")]
+    #[error("there is no hypervisor that could take CPU time")]
     NoSteal,
     /// The hypervisor gave CPU time to others.
     #[error("the hypervisor took {} of the time of CPUs {}", percent(*share), list(cpus))]
     Steal {
-        /// Of the time in which there was work, 0 to 1.
+        /// Of the whole time of these CPUs, 0 to 1.
         share: f64,
         /// The CPUs that were watched.
         cpus: Vec<u32>,
@@ -158,7 +160,7 @@ pub enum Cause {
         cpus: Vec<u32>,
     },
     /// Some CPUs are far from each other.
-    #[error("some of the {} CPUs are far from each other: {}", cpus.len(), list(cpus))]
+    #[error("some of the CPUs {} are far from each other", list(cpus))]
     FarCpus {
         /// The CPUs.
         cpus: Vec<u32>,
@@ -168,7 +170,7 @@ pub enum Cause {
         farthest_ns: f64,
     },
     /// No container limits CPU time.
-    #[error("no CPU quota of a container")]
+    #[error("no CPU quota is set")]
     NoQuota,
     /// There is a limit, and it is not below the CPUs.
     #[error(
@@ -217,7 +219,7 @@ pub enum Cause {
         cpus: Vec<u32>,
     },
     /// CPUs have no regular tick.
-    #[error("CPUs {cpus} run without a tick")]
+    #[error("CPUs {cpus} run without the regular timer tick")]
     Tickless {
         /// Which, as the kernel writes them.
         cpus: String,
@@ -230,7 +232,7 @@ pub enum Cause {
     },
     /// The governors are not known.
     #[error("the kernel shows no frequency governor{}", match virtual_machine {
-        true => "; the host of this virtual machine decides",
+        true => "; the host of this virtual machine sets the frequency",
         false => "",
     })]
     GovernorUnknown {
@@ -274,7 +276,7 @@ pub enum Cause {
         each: Vec<(u32, Nanos)>,
     },
     /// The cost of waking is not known.
-    #[error("the cost of waking from idle can be measured only with two CPUs")]
+    #[error("the cost of waking from idle could not be measured (this needs two CPUs)")]
     IdleUnknown,
     /// What waking a thread costs after its CPU has idled.
     #[error("waking a thread takes {} longer after its CPU has idled for 2 ms", asleep.saturating_sub(*awake))]
@@ -385,7 +387,8 @@ pub enum Cause {
     PagesStay,
     /// Pages are moved between memory nodes.
     #[error(
-        "the kernel moves pages between {nodes} memory nodes, and takes page faults to find out which"
+        "the kernel moves pages between {nodes} memory nodes, and causes page faults to find out which ones \
+         to move"
     )]
     PagesMove {
         /// How many there are.
@@ -554,7 +557,7 @@ impl Cause {
                 let texts = each.iter().map(|g| {
                     let share = percent(g.share);
                     format!(
-                        "CPU {} lost {share} of its time (longest gap {})",
+                        "on CPU {}, it lost {share} of the time (longest gap {})",
                         g.cpu, g.longest
                     )
                 });
@@ -569,23 +572,25 @@ impl Cause {
                     }),
                 ..
             } => format!(
-                "most often {irq} ({about}), {per_second:.0} times per second, a few microseconds each"
+                "most often interrupt {irq} ({about}): {per_second:.0} times per second, a few microseconds each"
             ),
             Cause::VirtualMachine {
                 stolen,
                 wall,
                 longest_gap,
                 ..
-            } => format!("{stolen} stolen in {wall}; the longest gap was {longest_gap}"),
+            } => format!(
+                "the kernel counted {stolen} of stolen CPU time in {wall}; the longest gap was {longest_gap}"
+            ),
             Cause::Steal { stolen, wall, .. } => {
-                format!("{stolen} in {wall}; the CPUs idled for half of that time")
+                format!("{stolen} of CPU time in {wall}; the CPUs idled for half of that time")
             }
             Cause::FarCpus {
                 nearest_ns,
                 farthest_ns,
                 ..
             } => format!(
-                "a cache line comes back after {nearest_ns:.0} to {farthest_ns:.0} ns, by the pair of CPUs"
+                "the round trip of a cache line takes {nearest_ns:.0} to {farthest_ns:.0} ns, depending on the pair of CPUs"
             ),
             Cause::Ticks {
                 timer: Some(Tick { cpu, per_second }),
@@ -596,7 +601,7 @@ impl Cause {
                 khz: Some((low, high)),
                 ..
             } => format!(
-                "anywhere from {:.2} to {:.2} GHz",
+                "the frequency can be anywhere from {:.2} to {:.2} GHz",
                 *low as f64 / 1e6,
                 *high as f64 / 1e6
             ),
@@ -618,11 +623,11 @@ impl Cause {
                 driver,
                 ..
             } => format!(
-                "p50 {asleep} instead of {awake} on a CPU that is kept awake; idle states: {}",
+                "p50 {asleep} instead of {awake} on a CPU that is kept awake; idle states and their wake-up times: {}",
                 match states.as_slice() {
-                    [] => "none shown".to_owned(),
+                    [] => "the kernel shows none".to_owned(),
                     all => format!(
-                        "{} ({driver})",
+                        "{} (driver {driver})",
                         joined(all, |(name, latency)| format!("{name} {latency} µs"))
                     ),
                 }
@@ -636,27 +641,27 @@ impl Cause {
                 format!("one reading takes {cost_ns:.0} ns, and the finest step is {step_ns:.0} ns")
             }
             Cause::Timers { usual_p50, .. } => format!(
-                "sources with a schedule spin for that long before each due time; with the \
-                 kernel's default slack it would be p50 {usual_p50}"
+                "a sender with a schedule makes up for at most 200 µs of this, by spinning before each \
+                 due time; with the kernel's default slack, p50 would be {usual_p50}"
             ),
             Cause::MitigationsUnknown { syscall_ns }
             | Cause::NoMitigations { syscall_ns }
             | Cause::Mitigations { syscall_ns, .. } => match syscall_ns {
                 Some(ns) => format!(
-                    "a system call takes {ns:.0} ns at least; a blocking exchange makes four or more"
+                    "a system call takes at least {ns:.0} ns; a blocking exchange makes four or more"
                 ),
                 None => "the cost of a system call could not be measured".to_owned(),
             },
             // Only with SCHED_FIFO, so it is no delay of this host as such.
             Cause::RealtimeStopped { .. } => {
-                "only where `scheduling = \"fifo:…\"` is combined with `wait = \"spin\"`".to_owned()
+                "only experiments with both `scheduling = \"fifo:…\"` and `wait = \"spin\"` are affected".to_owned()
             }
             Cause::SmallLimit { limit } if self.id() == "socket-buffers" => {
                 let bytes = limit.value?;
                 match limit.name.as_str() {
                     "net.core.rmem_default" => format!(
-                        "a message of 1 MB over udp takes about {} KB of buffer; this buffer holds {} of its {MEGABYTE} datagrams, and the \
-                         others are lost unless the stack asks for a larger buffer (option `rcvbuf` of udp)",
+                        "a message of 1 MB over udp takes about {} KB of buffer; this buffer holds {} of its {MEGABYTE} datagrams, and \
+                         those that arrive while it is full are lost; the option `rcvbuf` of udp asks for a larger buffer",
                         MEGABYTE * LARGE_DATAGRAM / 1_000,
                         (bytes / LARGE_DATAGRAM).min(MEGABYTE),
                     ),
@@ -816,7 +821,7 @@ impl Cause {
                 "Dyno uses CLOCK_MONOTONIC; consider its cost when you read figures below a microsecond"
             }
             Cause::Timers { .. } => {
-                "boot a kernel with high-resolution timers (CONFIG_HIGH_RES_TIMERS, not `highres=off`); in a \
+                "boot a kernel with high-resolution timers (CONFIG_HIGH_RES_TIMERS, without `highres=off`); in a \
                  virtual machine see idle-states"
             }
             Cause::Mitigations { .. } => {

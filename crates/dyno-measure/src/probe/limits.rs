@@ -89,7 +89,7 @@ const SETTINGS: [Setting; 11] = [
     ("net.core.rmem_max", 4 << 20, "bytes", "largest receive buffer that a socket can ask for"),
     ("net.core.wmem_default", 0, "bytes", "default send buffer of a socket"),
     ("net.core.wmem_max", 4 << 20, "bytes", "largest send buffer that a socket can ask for"),
-    ("net.unix.max_dgram_qlen", 0, "messages", "messages that wait at a Unix datagram or seqpacket socket"),
+    ("net.unix.max_dgram_qlen", 0, "messages", "messages that can wait at a Unix datagram socket"),
     ("fs.pipe-max-size", 1 << 20, "bytes", "largest pipe without CAP_SYS_RESOURCE"),
     ("kernel.sched_rt_period_us", 0, "us", "the period to which sched_rt_runtime_us applies"),
     ("kernel.sched_rt_runtime_us", 0, "us", "time per period that SCHED_FIFO threads may run; spinning ones are stopped for the rest"),

@@ -163,22 +163,25 @@ fn adapter_row(a: &AdapterDescription) -> Row {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    let mut can = vec![format!("waits: {waits}"), format!("between: {placements}")];
+    let mut can = vec![
+        format!("waits: {waits}"),
+        format!("placements: {placements}"),
+    ];
     for (has, text) in [
         (c.loan, "loaned memory"),
         (c.reliable, "reliable"),
         (c.best_effort, "best effort"),
         (c.request_response, "request-response"),
-        (c.sends_later, "sends later, from a queue of its own"),
-        (c.asks, "readers that spin ask for what is kept"),
-        (c.loopback, "gives back its own messages"),
+        (c.sends_later, "sends later (`send` only fills a queue)"),
+        (c.asks, "readers that spin ask for the current value"),
+        (c.loopback, "a node receives its own messages"),
     ] {
         can.extend(has.then(|| text.to_owned()));
     }
     can.extend(c.max_message.map(|n| format!("messages up to {n} B")));
     can.extend(
         c.fragments_above
-            .map(|n| format!("cut into fragments above {n} B")),
+            .map(|n| format!("messages above {n} B are cut into fragments")),
     );
     let mut details = vec![a.summary.clone(), can.join("; ")];
     details.extend(a.options.iter().map(option_line));

@@ -103,7 +103,7 @@ pub(super) fn examine(quiet: bool) -> Result<Facts> {
         .unwrap_or_default();
     let syscall = failed.keep(ground::syscall(clock, first));
 
-    steps.begin("5/5 asking the adapters");
+    steps.begin("5/5 checking the adapters");
     let adapters = failed
         .keep(dyno_runner::describe_adapters(&agent_command()?))
         .unwrap_or_default();

@@ -44,7 +44,7 @@ pub(super) fn render(report: &Report) -> String {
     section("Core to core: round trip of a cache line", core_lines(f));
     section("Timers and wake-ups", timer_lines(f));
     section(
-        "Host noise: gaps above 1 µs in a thread that only reads the clock",
+        "Host noise: gaps longer than 1 µs in a thread that only reads the clock",
         gap_lines(f),
     );
     section("Permissions", right_lines(f));
@@ -140,9 +140,9 @@ fn timer_lines(f: &Facts) -> Vec<String> {
         ));
     }
     for (wake, of) in [
-        (&f.wake_up, "that idles for 50 µs"),
-        (&f.wake_up_asleep, "that idles for 2 ms"),
-        (&f.wake_up_awake, "that is kept awake"),
+        (&f.wake_up, "(idle for 50 µs)"),
+        (&f.wake_up_asleep, "(idle for 2 ms)"),
+        (&f.wake_up_awake, "(kept awake)"),
     ] {
         if let Some(w) = wake {
             lines.push(format!(
@@ -167,7 +167,7 @@ fn gap_lines(f: &Facts) -> Vec<String> {
         .map(|g| {
             let share = g.lost.as_secs_f64() / g.watched.as_secs_f64().max(1e-9) * 100.0;
             format!(
-                "cpu {}: {} gaps in {}, the longest {}, {share:.2} % of the time",
+                "cpu {}: {} gaps in {}, the longest {}, together {share:.2} % of the time",
                 g.cpu, g.count, g.watched, g.longest
             )
         })
