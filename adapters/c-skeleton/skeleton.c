@@ -321,12 +321,12 @@ static const dyno_description *describe(void) {
          .doc = "Unix sockets within a host, or TCP"},
         {.name = "send_buffer_kib",
          .kind = DYNO_OPTION_INT,
-         .doc = "the kernel's buffer at the sender in KiB; 0: as the kernel has it"},
+         .doc = "the sender's socket buffer in KiB; 0: the kernel's default"},
     };
     static const dyno_description description = {
         .name = "c-skeleton",
         .version = "1", /* Ask your library: the one that is loaded, not the one you built with. */
-        .summary = "Messages behind their lengths over stream sockets: the example adapter in C.",
+        .summary = "The example adapter in C: messages over stream sockets, each after its length.",
         .max_message = UINT32_MAX,
         .option_count = sizeof options / sizeof *options,
         .options = options,

@@ -33,33 +33,33 @@ constexpr const char *DELIVERIES[] = {"direct", "queued", nullptr};
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"as_shipped", DYNO_OPTION_BOOL, 0, nullptr, "false",
-     "every QoS is the library's own; `reliable`, `history` and `send_timeout_ms` are not looked at"},
+     "every QoS is the library's default; `reliable`, `history` and `send_timeout_ms` are ignored"},
     {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
-     "true: what is lost is sent again, a full writer waits; false: best effort"},
+     "true: lost messages are sent again, and a full writer waits; false: best effort"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0",
-     "messages that writer and reader keep, the oldest goes first; 0: all (reliable stacks lose none)"},
+     "messages that writer and reader keep, replacing the oldest; 0: all (reliable stacks lose none)"},
     {"type", DYNO_OPTION_ONE_OF, 0, TYPES, "sequence",
-     "sequence: variable length; array: the whole of the smallest array of 64 B, 128 B ... 4 MiB that "
-     "holds the channel's largest message travels, with the message's length"},
+     "sequence: variable length; array: a message is always sent as a whole array, the smallest of 64 B, 128 B "
+     "... 4 MiB that holds the channel's largest message, with the message's length"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
-     "how long a reliable writer waits for room before it refuses, in ms; the library's own: 100"},
+     "how long a reliable writer waits for room before it refuses, in ms; the library's default: 100"},
     {"delivery", DYNO_OPTION_ONE_OF, 0, DELIVERIES, "direct",
-     "direct: the receive thread delivers, the library's own way; queued: a thread of its own does, so that "
+     "direct: the receive thread delivers messages, the library's default; queued: a separate thread does, so that "
      "a callback may wait in a reliable send"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "after how long a silent process counts as gone, in ms; the library's own: 10000"},
+     "after how long a silent process counts as gone, in ms; the library's default: 10000"},
     {"message_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "the largest UDP payload, in bytes; the library's own: 14720"},
+     "the largest UDP payload, in bytes; the library's default: 14720"},
     {"fragment_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "larger messages are cut into fragments of this size, in bytes, below 65536; the library's own: 1344"},
+     "larger messages are cut into fragments of this size, in bytes, below 65536; the library's default: 1344"},
     {"receive_buffer_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "asked of the system for each socket, in bytes, net.core.rmem_max permitting; the library's own: 1 MiB"},
+     "receive buffer requested for each socket, in bytes, limited by net.core.rmem_max; the library's default: 1 MiB"},
     {"writer_cache_bytes", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "a reliable writer waits with more than this not acknowledged, in bytes; the library's own: 500 kB"},
+     "a reliable writer waits while more than this is unacknowledged, in bytes; the library's default: 500 kB"},
     {"domain", DYNO_OPTION_INT, 29, nullptr, "0",
-     "the domain's number on the wire, for programs beside the participants; 0: it follows from the trial's name"},
+     "the domain's number on the wire, for programs other than the participants; 0: derived from the trial's name"},
     {"peers", DYNO_OPTION_TEXT, 0, nullptr, "",
-     "addresses that discovery asks, separated by commas; empty: multicast, at a loopback address that address"},
+     "addresses that discovery contacts, separated by commas; empty: multicast, or on a loopback address only that one"},
 };
 
 // What follows ".so." in the name of the file that the library was loaded from: it has no call that
@@ -83,7 +83,7 @@ const dyno_description *describe() {
         d.name = "cyclonedds";
         d.version = version.c_str();
         d.summary = "Eclipse Cyclone DDS: topics over UDP (RTPS), delivered directly within one process. The "
-                    "version is that of the loaded file's name.";
+                    "version comes from the name of the loaded file.";
         d.option_count = sizeof OPTIONS / sizeof OPTIONS[0];
         d.options = OPTIONS;
         // Well below the library's MaxSampleSize of 2 GiB, which counts its own header too.

@@ -64,8 +64,8 @@ const dyno_description *describe() {
     static const dyno_description description = {
         "fastdds",
         version.c_str(),
-        "eProsima Fast DDS over UDP, its shared-memory transport, or data sharing; memory is loaned with "
-        "`type = \"array\"`, which data sharing implies, else samples are serialized as its generated types are",
+        "eProsima Fast DDS over UDP, its shared-memory transport, or data sharing. With `type = \"array\"`, which data sharing "
+        "requires, the library loans memory; otherwise samples are serialized in the same way as generated types.",
         0,
         0,
         0,

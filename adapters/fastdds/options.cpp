@@ -40,49 +40,50 @@ Transport transport_of(const std::string &text) {
 
 const dyno_option_spec OPTIONS[] = {
     {"as_shipped", DYNO_OPTION_BOOL, 0, nullptr, "false",
-     "every setting is the library's own: its transports, QoS, buffers and times; of the other options only `type` is "
-     "looked at"},
+     "every setting is the library's default: transports, QoS, buffers and times; of the other options only `type` "
+     "applies"},
     {"transport", DYNO_OPTION_ONE_OF, 0, TRANSPORTS, "udp",
      "udp: UDPv4 alone; shm: the shared-memory transport alone; data-sharing: samples in shared histories, the rest as "
-     "shm (library: UDP, shared memory and data sharing as they fit)"},
+     "shm (library's default: UDP, shared memory and data sharing, whichever fits)"},
     {"reliable", DYNO_OPTION_BOOL, 0, nullptr, "true",
-     "reliability of both ends (library: reliable writers, best-effort readers)"},
+     "reliability of both ends (library's default: reliable writers, best-effort readers)"},
     {"durability", DYNO_OPTION_ONE_OF, 0, DURABILITIES, "volatile",
-     "of the writer; readers are volatile, so that they get what is sent from then on (library: transient-local "
-     "writers)"},
+     "of the writer; readers are volatile, so that they get only messages that are sent after they join (library's "
+     "default: transient-local writers)"},
     {"type", DYNO_OPTION_ONE_OF, 0, TYPES, nullptr,
      "sequence: variable size, serialized; array: plain, always as long as the channel's largest message, loaned "
-     "(left out: array with data-sharing, else sequence)"},
-    {"history", DYNO_OPTION_INT, 0, nullptr, "0", "keep the last so many samples; 0: keep all (library: keep last 1)"},
+     "(if omitted: array with data-sharing, else sequence)"},
+    {"history", DYNO_OPTION_INT, 0, nullptr, "0", "how many samples to keep, the last ones; 0: keep all (library's default: 1)"},
     {"samples", DYNO_OPTION_INT, 1'000'000, nullptr, "0",
-     "most samples in a history that keeps all; 0: as many as 64 MiB hold, 16 to 4096 (library: 5000)"},
+     "most samples in a history that keeps all; 0: as many as fit into 64 MiB, 16 to 4096 (library's default: 5000)"},
     {"publish", DYNO_OPTION_ONE_OF, 0, PUBLISH_MODES, "sync",
-     "who sends: the caller of write, or a thread of the library (library: sync); a stack with async says `sends_later = true`"},
+     "sync: the caller of write sends; async: a thread of the library does, and the stack must say `sends_later = true` "
+     "(library's default: sync)"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
-     "how long a reliable send waits for room before it is refused, in milliseconds (library: 100)"},
+     "how long a reliable send waits for room before it is refused, in milliseconds (library's default: 100)"},
     {"lease_ms", DYNO_OPTION_INT, 0, nullptr, "5000",
-     "after this silence a participant counts as gone, in milliseconds; announced four times as often (library: "
-     "20000)"},
+     "a participant that is silent for so long counts as gone, in milliseconds; it announces itself four times as often "
+     "(library's default: 20000)"},
     {"announcements", DYNO_OPTION_INT, 0, nullptr, "20",
-     "how often a new participant announces itself before it waits for a quarter of its lease, every 100 ms (library: "
-     "5)"},
+     "how many times a new participant announces itself every 100 ms, before it does so at every quarter of its lease "
+     "(library's default: 5)"},
     {"heartbeat_ms", DYNO_OPTION_INT, 0, nullptr, "20",
-     "period at which a writer asks for missing acknowledgements, in milliseconds (library: 3000)"},
+     "period at which a writer asks for missing acknowledgements, in milliseconds (library's default: 3000)"},
     {"response_ms", DYNO_OPTION_INT, 0, nullptr, "5",
-     "delay of the answer to a heartbeat and to a request for what is missing, in milliseconds (library: 5)"},
+     "delay of the answer to a heartbeat and to a request for missing samples, in milliseconds (library's default: 5)"},
     {"datagram", DYNO_OPTION_INT, 0, nullptr, nullptr,
-     "largest RTPS message in bytes, beyond which the library fragments (left out: 65500 with udp, as the library; "
+     "largest RTPS message in bytes; the library cuts larger ones into fragments (if omitted: 65500 with udp, its default; "
      "4259840 with shm)"},
     {"socket_kib", DYNO_OPTION_INT, 0, nullptr, "4096",
-     "send and receive buffers of UDP sockets in KiB, which net.core.rmem_max and wmem_max limit (library: the "
-     "system's default)"},
+     "send and receive buffers of UDP sockets in KiB, which net.core.rmem_max and wmem_max limit (library's default: "
+     "the system's)"},
     {"segment_kib", DYNO_OPTION_INT, 0, nullptr, "16384",
-     "shared memory of a participant for what is under way, in KiB (library: 512)"},
-    {"queue", DYNO_OPTION_INT, 0, nullptr, "512", "messages that a shared-memory port holds (library: 512)"},
+     "shared memory of a participant for messages that are on their way, in KiB (library's default: 512)"},
+    {"queue", DYNO_OPTION_INT, 0, nullptr, "512", "messages that a shared-memory port holds (library's default: 512)"},
     {"intraprocess", DYNO_OPTION_BOOL, 0, nullptr, "false",
-     "whether participants of one process bypass the transport; holds for the whole process (library: true)"},
+     "whether participants of one process bypass the transport; applies to the whole process (library's default: true)"},
     {"peers", DYNO_OPTION_TEXT, 0, nullptr, "",
-     "IP addresses, with commas, of hosts to announce to with udp where multicast does not reach them"},
+     "with udp: IP addresses, separated by commas, of hosts to announce to that multicast does not reach"},
 };
 const uint32_t OPTION_COUNT = sizeof(OPTIONS) / sizeof(OPTIONS[0]);
 

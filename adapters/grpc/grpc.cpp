@@ -20,7 +20,7 @@ constexpr dyno_option_spec OPTIONS[] = {
     {"method", DYNO_OPTION_ONE_OF, 0, METHODS, "stream",
      "stream: one client stream carries all messages of a channel; unary: each message is a call of its own"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
-     "unary: how long a send waits for its answer before it is an error, in ms; a stream waits as long as its reader lives"},
+     "unary: how long a send waits for its answer before it fails, in ms; a stream waits as long as its reader lives"},
 };
 
 const dyno_description *describe() {

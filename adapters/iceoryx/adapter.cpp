@@ -30,11 +30,11 @@ constexpr const char *POLICIES[] = {"block", "discard-oldest", nullptr};
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"policy", DYNO_OPTION_ONE_OF, 0, POLICIES, "block",
-     "of a full queue. block: the publisher waits; discard-oldest: the library's own default, loses messages"},
+     "if a queue is full, `block` makes the publisher wait, and `discard-oldest`, the library's default, loses messages"},
     {"queue_depth", DYNO_OPTION_INT, iox::MAX_SUBSCRIBER_QUEUE_CAPACITY, nullptr, "16",
-     "messages that a subscriber's queue holds, at most as many as the library was built for (its own default)"},
+     "messages that a subscriber's queue holds; the library's default is the maximum that it was built with"},
     {"history", DYNO_OPTION_INT, 0, nullptr, "0",
-     "messages from before that a late subscriber gets, at most 16 and at most `queue_depth`; 0 is the library's own"},
+     "earlier messages that a late subscriber gets, at most 16 and at most `queue_depth`; the library's default: 0"},
 };
 
 // 2.0.3, as the loaded library was built.
@@ -58,7 +58,7 @@ const dyno_description *describe() {
         d.name = "iceoryx";
         d.version = version.c_str();
         d.summary = "Eclipse iceoryx (C++): publish-subscribe in shared memory, with the daemon RouDi. Messages are "
-                    "as large as the chunks of RouDi's configuration, which the stack makes to measure.";
+                    "at most as large as the chunks in RouDi's configuration, which the stack adapts to the payload.";
         // Chunks are below 4 GiB, header included.
         d.max_message = UINT64_C(1) << 30;
         d.option_count = sizeof OPTIONS / sizeof OPTIONS[0];

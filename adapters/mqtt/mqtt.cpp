@@ -108,17 +108,17 @@ namespace {
 
 constexpr dyno_option_spec OPTIONS[] = {
     {"max_inflight", DYNO_OPTION_INT, 65'535, nullptr, "20",
-     "QoS 1 and 2: messages of a client on their way at once, in each direction; the library's own: 20"},
+     "QoS 1 and 2: how many messages of a client may be in flight in each direction; the library's default: 20"},
     {"nodelay", DYNO_OPTION_BOOL, 0, nullptr, "true",
-     "the client switches Nagle's delay off; the library's own: false"},
+     "the client switches Nagle's delay off; the library's default: false"},
     {"outstanding", DYNO_OPTION_INT, 0, nullptr, "100",
-     "a send waits while so many messages have not left (QoS 0) or are not acknowledged; 0: no limit, as the library"},
+     "a send waits while this many messages have not left (QoS 0) or are not acknowledged; 0: no limit, the library's default"},
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "17883", "the port of the broker on each participant's host"},
     {"qos", DYNO_OPTION_INT, 2, nullptr, "0",
      "0: at most once; 1: at least once, the receiver of each hop acknowledges; 2: exactly once, two round trips a hop"},
     {"broker_queue", DYNO_OPTION_INT, 0, nullptr, "1000",
-     "messages that the broker keeps for a subscriber that is slower (max_queued_messages); more are dropped; "
-     "mosquitto's own: 1000"},
+     "messages that the broker keeps for a slower subscriber (max_queued_messages); further ones are dropped; "
+     "mosquitto's default: 1000"},
     {"reconnect", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "connect again 1 s after a connection has ended, and subscribe again, as the library's own threads do"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000", "how long a send waits for room, in ms"},

@@ -23,13 +23,13 @@ namespace {
 constexpr dyno_option_spec OPTIONS[] = {
     {"port", DYNO_OPTION_INT, 65'535, nullptr, "14222", "the port of the server on each participant's host"},
     {"pending", DYNO_OPTION_INT, 0, nullptr, "65536",
-     "messages that the library keeps for a subscription; more are dropped; the library's own: 65536"},
+     "messages that the library keeps for a subscription; further ones are dropped; the library's default: 65536"},
     {"reconnect", DYNO_OPTION_BOOL, 0, nullptr, "false",
-     "connect again after a connection has ended, as the library comes: every 2 s, at most 60 times"},
+     "connect again after a connection has ended, with the library's defaults: every 2 s, at most 60 times"},
     {"send_asap", DYNO_OPTION_BOOL, 0, nullptr, "true",
-     "true: a send writes to the socket; false: a thread of the library's does, the library's own way"},
+     "true: a send writes to the socket; false: a thread of the library does, the library's default"},
     {"send_timeout_ms", DYNO_OPTION_INT, 3'600'000, nullptr, "10000",
-     "how long a send waits for room in the socket before it is an error, in ms; 0: without end, as the library"},
+     "how long a send waits for room in the socket before it fails, in ms; 0: without limit, the library's default"},
     {"tls", DYNO_OPTION_BOOL, 0, nullptr, "false",
      "the connection is encrypted; the server's certificate is server.crt in the trial's scratch directory"},
 };

@@ -150,7 +150,7 @@ static const dyno_description *describe(void) {
     static const dyno_description description = {
         .name = "null-c",
         .version = "1",
-        .summary = "One buffer within the process, in C behind the ABI: beside `null` it shows what the boundary costs.",
+        .summary = "One buffer within the process, in C behind the adapter ABI: the difference from `null` is the cost of the ABI.",
         .max_receivers = 1,
     };
     return &description;

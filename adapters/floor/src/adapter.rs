@@ -23,9 +23,9 @@ impl Adapter for Floor {
         AdapterDescription {
             name: "floor".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            summary: "Dyno's own ring of slots in shared memory, filled and read in place: what \
-                      the exchange costs on this hardware with nothing in between. From one \
-                      machine to another it takes a memory that both share, and readers that \
+            summary: "Dyno's own ring of slots in shared memory, written and read in place: \
+                      the cost of an exchange on this hardware with nothing in between. \
+                      Between machines, it needs memory that both share, and readers that \
                       spin."
                 .into(),
             capabilities: Capabilities {
@@ -42,9 +42,9 @@ impl Adapter for Floor {
                     "queue_depth",
                     OptionValue::Int(DEPTH as i64),
                     format!(
-                        "slots of the ring, 1 to {MAX_DEPTH}; left out: {DEPTH}, or fewer (at least 4) \
-                         where messages are so large that the ring would exceed 80 MiB or its part of \
-                         a memory that machines share"
+                        "slots of the ring, 1 to {MAX_DEPTH}; if omitted: {DEPTH}, or fewer (at least 4) \
+                         if messages are so large that the ring would exceed 80 MiB or its part of \
+                         the memory that machines share"
                     ),
                 )
             }],

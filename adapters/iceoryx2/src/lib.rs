@@ -65,8 +65,8 @@ impl Adapter for Iceoryx2 {
                     ..OptionSpec::new(
                         "queue_depth",
                         OptionValue::Int(service::DEFAULT_DEPTH),
-                        "messages that a reader's buffer holds; left out: 16, or fewer where they \
-                         would take more than 128 MiB; the library's own: 2",
+                        "messages that a reader's buffer holds; if omitted: 16, or fewer if they \
+                         would take more than 128 MiB; the library's default: 2",
                     )
                 },
                 OptionSpec::new(

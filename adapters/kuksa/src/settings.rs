@@ -167,14 +167,16 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         OptionSpec::one_of(
             "publish",
             &["stream", "unary", "viss"],
-            "stream: OpenProviderStream, unanswered; unary: PublishValue, whose answer a send waits for; viss: `set` of an \
-             actuator's target over a WebSocket, whose answer a send waits for, and subscribers get targets (kuksa.val.v1)",
+            "stream: OpenProviderStream, and a send waits for no answer; unary: PublishValue, and a send waits for its answer; \
+             viss: `set` of an actuator's target over a WebSocket, and a send waits for its answer; subscribers then get \
+             targets (kuksa.val.v1)",
         ),
         OptionSpec::one_of(
             "receive",
             &["grpc", "viss", "get"],
             "grpc: SubscribeById; viss: a VISS subscription over a WebSocket, which has no buffer and no TLS here; get: \
-             GetValue, for stacks with `asks = true`: each take asks and waits for the answer, and each value that is another is a message",
+             GetValue, for stacks with `asks = true`: each take sends a request and waits for the answer, and each changed \
+             value is a message",
         ),
         int(
             "viss_port",
@@ -186,15 +188,14 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "broker_queue",
             MOST_QUEUED,
             MOST_QUEUED,
-            "values that the databroker keeps for a subscriber that is slower (buffer_size); its own: 0, the latest \
-             alone",
+            "values that the databroker keeps for a slower subscriber (buffer_size); its own default: 0, only the \
+             latest value",
         ),
         int(
             "send_timeout_ms",
             3_600_000,
             10_000,
-            "unary and viss, and requests (Actuate) however values are published: how long a send waits for its answer \
-             before it is an error, in ms",
+            "how long a send waits for its answer before it fails, in ms; for unary, viss and all requests (Actuate)",
         ),
         OptionSpec::new(
             "tls",
@@ -204,8 +205,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         OptionSpec::new(
             "token",
             OptionValue::Bool(false),
-            "calls bear the JSON web token that the file token in the trial's scratch directory holds \
-             (authorization: Bearer)",
+            "calls carry the JSON web token from the file `token` in the trial's scratch directory (authorization: Bearer)",
         ),
     ]
 }

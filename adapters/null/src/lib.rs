@@ -26,8 +26,9 @@ impl Adapter for Null {
         AdapterDescription {
             name: "null".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            summary: "One buffer within the process: the sender's own node takes each message \
-                      back. Measures Dyno itself. A send before the take is refused."
+            summary: "One buffer within the process: a node receives its own messages. It \
+                      measures the cost of Dyno itself. While the buffer is full, a send is \
+                      refused."
                 .into(),
             capabilities: Capabilities {
                 loan: true,

@@ -40,8 +40,8 @@ impl Adapter for Pipe {
         AdapterDescription {
             name: "pipe".into(),
             version: kernel_release(),
-            summary: "Pipes of the kernel, one for each reader; a message is one frame with \
-                      a 4-byte length, and is written once for each reader."
+            summary: "Pipes of the kernel, one for each reader. A message is a frame with a \
+                      4-byte length, written once for each reader."
                 .into(),
             capabilities: Capabilities {
                 waits: vec![Wait::Block, Wait::Spin],
@@ -58,8 +58,8 @@ impl Adapter for Pipe {
                 int_option(
                     "pipe_size",
                     None,
-                    "capacity (F_SETPIPE_SZ) in bytes; the kernel rounds it up to a power of two of \
-                     pages; default: the kernel's, mostly 65536",
+                    "capacity (F_SETPIPE_SZ) in bytes; the kernel rounds it up to a power-of-two \
+                     number of pages; default: the kernel's, usually 65536",
                 ),
             ],
             ..AdapterDescription::default()

@@ -49,9 +49,10 @@ impl Adapter for PosixMq {
         AdapterDescription {
             name: "posix-mq".into(),
             version: kernel_release(),
-            summary: "POSIX message queues of the kernel, one for each reader, and a message is \
-                      sent once for each. If the channel's largest message is above 4 KiB \
-                      (option fragment), messages are cut into fragments with a 12-byte header."
+            summary: "POSIX message queues of the kernel, one for each reader; a message is \
+                      sent once for each reader. If the channel's largest message exceeds \
+                      option `fragment` (4 KiB), messages are cut into fragments with a \
+                      12-byte header."
                 .into(),
             capabilities: Capabilities {
                 waits: vec![Wait::Block, Wait::Spin],

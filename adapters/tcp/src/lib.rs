@@ -30,8 +30,8 @@ impl Adapter for Tcp {
         AdapterDescription {
             name: "tcp".into(),
             version: kernel_release(),
-            summary: "TCP of the kernel, one connection to each reader; a message is one frame \
-                      with a 4-byte length, and is sent once for each reader. A call has one \
+            summary: "TCP of the kernel, one connection to each reader. A message is a frame \
+                      with a 4-byte length, sent once for each reader. A call uses one \
                       connection for both directions."
                 .into(),
             capabilities: Capabilities {

@@ -38,10 +38,10 @@ impl Adapter for Udp {
         AdapterDescription {
             name: "udp".into(),
             version: kernel_release(),
-            summary: "UDP of the kernel, one socket for each reader, and a message is sent once \
-                      for each; best effort: what a receive buffer cannot hold is lost. A message \
-                      is one datagram; if the channel's largest is above 65,507 bytes (option \
-                      fragment), messages are cut into fragments with a 12-byte header."
+            summary: "UDP of the kernel, one socket for each reader; a message is sent once \
+                      for each reader. A full receive buffer loses messages. A message is one \
+                      datagram; if the channel's largest message exceeds option `fragment` \
+                      (65,507 B), messages are cut into fragments with a 12-byte header."
                 .into(),
             capabilities: Capabilities {
                 waits: vec![Wait::Block, Wait::Spin],
@@ -56,8 +56,8 @@ impl Adapter for Udp {
                     ..OptionSpec::one_of(
                         "congestion",
                         &["block", "drop"],
-                        "what a send does when its socket's send buffer is full: wait for room, as a socket does by \
-                         itself, or refuse the message (MSG_DONTWAIT); no stack waits for a receiver",
+                        "if the socket's send buffer is full, `block` waits for room, as sockets do by default, and `drop` \
+                         refuses the message (MSG_DONTWAIT); a send never waits for a receiver",
                     )
                 },
                 OptionSpec {

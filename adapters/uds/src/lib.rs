@@ -46,12 +46,12 @@ impl Adapter for Uds {
         AdapterDescription {
             name: "uds".into(),
             version: kernel_release(),
-            summary: "Unix domain sockets of the kernel, one for each reader, and a message is \
-                      sent once for each. Type stream: a message is one frame with a 4-byte \
-                      length, never cut. Types dgram and seqpacket: a message is one datagram; \
-                      if the channel's largest is above 64 KiB (option fragment), messages are \
-                      cut into fragments with a 12-byte header. A call has one socket on each \
-                      side for both directions."
+            summary: "Unix domain sockets of the kernel, one for each reader; a message is \
+                      sent once for each reader. With type stream, a message is a frame with \
+                      a 4-byte length, never cut. With types dgram and seqpacket, a message \
+                      is one datagram; if the channel's largest message exceeds option \
+                      `fragment` (64 KiB), messages are cut into fragments with a 12-byte \
+                      header. A call uses one socket on each side for both directions."
                 .into(),
             capabilities: Capabilities {
                 waits: vec![Wait::Block, Wait::Spin],
@@ -67,7 +67,7 @@ impl Adapter for Uds {
                     "fragment",
                     Some(FRAGMENT),
                     "largest datagram or packet in bytes, its 12-byte header included; the \
-                     kernel takes the size of the send buffer less 32 bytes",
+                     kernel accepts at most the size of the send buffer minus 32 bytes",
                 ),
                 Buffers::send_option(),
             ],

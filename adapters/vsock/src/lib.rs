@@ -34,11 +34,11 @@ impl Adapter for Vsock {
         AdapterDescription {
             name: "vsock".into(),
             version: kernel_release(),
-            summary: "Streams of AF_VSOCK into and out of a virtual machine, one \
-                      connection to each reader; a message is one frame with a 4-byte length, \
-                      and is sent once for each reader. A call has one connection for both \
-                      directions. Where a process is the device, the host's side of each \
-                      connection is a Unix domain socket of that process."
+            summary: "AF_VSOCK streams into and out of a virtual machine, one connection to \
+                      each reader. A message is a frame with a 4-byte length, sent once for \
+                      each reader. A call uses one connection for both directions. If a \
+                      process emulates the device, the host's side of each connection is a \
+                      Unix domain socket of that process."
                 .into(),
             capabilities: Capabilities {
                 waits: vec![Wait::Block, Wait::Spin],

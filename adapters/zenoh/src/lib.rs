@@ -46,10 +46,10 @@ impl Adapter for Zenoh {
         AdapterDescription {
             name: "zenoh".into(),
             version: version(zenoh::GIT_VERSION).into(),
-            summary: "Publish-subscribe between zenoh peers, connected by address. zenoh itself \
-                      cuts messages above 64 KiB into fragments; where every byte of a message is \
-                      looked at, the adapter puts its fragments together again into one piece of \
-                      memory, which costs a copy."
+            summary: "Publish-subscribe between zenoh peers, connected by address. zenoh \
+                      itself cuts messages above 64 KiB into fragments; if the receiver reads \
+                      every byte of a message, the adapter joins the fragments into one piece \
+                      of memory, which costs a copy."
                 .into(),
             capabilities: Capabilities {
                 loan: true,

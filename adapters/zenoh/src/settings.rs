@@ -213,7 +213,7 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         OptionSpec::new(
             "buffer",
             OptionValue::Int(DEFAULT_BUFFER),
-            "messages between zenoh and a reader that spins or blocks; left out: 16, or fewer where \
+            "messages held between zenoh and a reader that spins or blocks; if omitted: 16, or fewer if \
              they would take more than 64 MiB; zenoh's own default is 256",
         ),
         OptionSpec::one_of(
@@ -225,8 +225,8 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         OptionSpec::new(
             "dds",
             OptionValue::Bool(false),
-            "the other side is DDS, behind a `router` with zenoh's plugin for it, whose scope is `dyno`: messages \
-             travel as samples of one sequence of octets, under the names of the adapter cyclonedds's topics",
+            "the other side uses DDS, behind a `router` with zenoh's DDS plugin (scope `dyno`): a message is a sample with \
+             one sequence of octets, and topics have the names that the adapter cyclonedds gives them",
         ),
         OptionSpec::new(
             "express",
@@ -237,24 +237,23 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
         OptionSpec::one_of(
             "link",
             &["tcp", "udp"],
-            "what carries zenoh's protocol; over udp a lost datagram is a lost message",
+            "the transport below zenoh's protocol; over udp a lost datagram is a lost message",
         ),
         OptionSpec::new(
             "low_latency",
             OptionValue::Bool(false),
-            "zenoh's transport `lowlatency`, without priorities, batches and fragments: a message has to fit into a piece of \
-             65,000 B; zenoh's own default is false",
+            "zenoh's transport `lowlatency`, without priorities, batches and fragments: a message must fit into 65,000 B; \
+             zenoh's own default is false",
         ),
         OptionSpec::one_of(
             "reliability",
             &["reliable", "best-effort"],
-            "the reliability that zenoh is asked for; it does not send again what a link loses",
+            "the reliability requested from zenoh, which does not resend messages that a link loses",
         ),
         OptionSpec::new(
             "router",
             OptionValue::Int(0),
-            "participants are clients of the router at this port of their host, through which everything \
-             goes; 0: they are peers",
+            "the port of a router on each participant's host; all messages go through it; 0: no router, participants are peers",
         ),
         OptionSpec::new(
             "send_timeout_ms",
@@ -266,8 +265,8 @@ pub(crate) fn specs() -> Vec<OptionSpec> {
             "shm",
             OptionValue::Bool(false),
             "payloads are written into zenoh's shared memory and only announced over the link; \
-             needs both sides on one host; zenoh takes back what a side that stands still for \
-             100 ms has not read",
+             both sides must be on one host; if a side stalls for 100 ms, zenoh takes back the \
+             payloads that it has not read",
         ),
     ]
 }

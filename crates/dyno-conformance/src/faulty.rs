@@ -53,12 +53,12 @@ impl Adapter for Faulty {
         AdapterDescription {
             name: "faulty".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            summary:
-                "Wraps the adapter named by `inner` and drops, duplicates, reorders, corrupts, \
-                      truncates or delays messages, falls silent, stays deaf, hangs, fails or crashes as told. Shows that \
-                      Dyno reports each lie as what it is; measures nothing. All options that are \
-                      not its own go to the wrapped adapter."
-                    .into(),
+            summary: "Wraps the adapter named by `inner` and drops, duplicates, reorders, \
+                      corrupts, truncates or delays messages, falls silent, stays deaf, \
+                      hangs, fails or crashes, as its options say. It tests whether Dyno \
+                      reports these faults correctly, and measures nothing. All other options \
+                      go to the wrapped adapter."
+                .into(),
             capabilities,
             options: specs,
             ..AdapterDescription::default()

@@ -181,8 +181,8 @@ impl Buffers {
     }
 }
 
-const DOUBLED: &str = "the kernel doubles it to cover its own bookkeeping, and that is what it \
-                       reports and counts against; default: the kernel's";
+const DOUBLED: &str = "the kernel doubles this value to cover its own bookkeeping, then reports and \
+                       enforces the doubled value; default: the kernel's";
 
 /// Sets a buffer's size. The kernel silently cuts the request to the limit; only a privileged
 /// process may exceed that.

@@ -292,7 +292,7 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         ),
         every(
             "reorder_every",
-            "each n-th message of a sender is held back until after the next; without a next one it is lost; 0: none",
+            "each n-th message of a sender is sent after the next one, or lost if there is no next one; 0: none",
         ),
         every(
             "corrupt_every",
@@ -302,7 +302,7 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             "corrupt_byte",
             OptionKind::Int,
             None,
-            "offset in bytes of the byte to invert, the last one if beyond it; left out: the last one",
+            "offset of the byte to invert; if omitted or beyond the end: the last byte",
         ),
         every(
             "truncate_every",
@@ -312,7 +312,7 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             "truncate_by",
             OptionKind::Int,
             int(1),
-            "by how many bytes it is shorter; at least one byte is sent",
+            "by how many bytes such a message is shorter; at least one byte is sent",
         ),
         every(
             "delay_every",
@@ -320,18 +320,15 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         ),
         every(
             "delay_first",
-            "only the first so many sends of a sender, as of a library that must warm up; 0: all",
+            "only this many of a sender's first sends can be delayed, as by a library that must warm up; 0: all",
         ),
         spec(
             "delay_us",
             OptionKind::Int,
             int(1_000),
-            "by how many microseconds",
+            "length of the delay in microseconds",
         ),
-        every(
-            "delay_ns",
-            "nanoseconds more than that; for differences as small as those to be found",
-        ),
+        every("delay_ns", "nanoseconds added to `delay_us`"),
         spec(
             "delay_spin",
             OptionKind::Bool,
@@ -340,42 +337,48 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         ),
         every(
             "silence_ms",
-            "for so many milliseconds after the last message before it a sender drops all of them silently; 0: none",
+            "for how many milliseconds a sender silently drops all messages, once; 0: none",
         ),
         every(
             "silence_after",
-            "how many messages of a sender go well before the silence",
+            "how many messages a sender sends before the silence",
         ),
         spec(
             "deaf_after",
             OptionKind::Int,
             None,
-            "how many messages a receiver shows before it stays deaf, though its library goes on; left out: it never is",
+            "how many messages a receiver delivers before it delivers none, although its library continues; if omitted: all",
         ),
         spec(
             "deaf_trials",
             OptionKind::Int,
             int(1),
-            "receivers are deaf in each n-th trial of a run only",
+            "receivers are deaf only in each n-th trial of a run",
         ),
         every(
             "slow_open_ms",
-            "milliseconds that opening a node takes longer",
+            "how many milliseconds longer opening a node takes",
         ),
         every(
             "slow_take_ms",
-            "milliseconds that a take without a message sleeps longer, whatever signals come",
+            "how many milliseconds longer a take without a message sleeps, even if signals arrive",
         ),
         spec(
             "always_matched",
             OptionKind::Bool,
             Some(OptionValue::Bool(false)),
-            "whether receivers always say that they are matched",
+            "whether receivers always report that they are matched",
         ),
         spec("hang_in", places(), None, "the call that never returns"),
-        every("hang_after", "how many of it go well first"),
+        every(
+            "hang_after",
+            "how many such calls succeed first (of take: messages)",
+        ),
         spec("crash_in", places(), None, "the call that ends the process"),
-        every("crash_after", "how many of it go well first"),
+        every(
+            "crash_after",
+            "how many such calls succeed first (of take: messages)",
+        ),
         spec(
             "crash",
             OptionKind::OneOf(texts(Crash::ALL)),
@@ -386,13 +389,13 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             "crash_at_exit",
             OptionKind::Bool,
             Some(OptionValue::Bool(false)),
-            "whether the process ends by SIGABRT in what it does at exit, as with a library whose threads outlive what they use",
+            "whether the process ends by SIGABRT in its exit handlers, as with a library whose threads use destroyed objects",
         ),
         spec(
             "hang_at_thread_end",
             OptionKind::Bool,
             Some(OptionValue::Bool(false)),
-            "whether the thread that opens the node never ends, as with a library whose thread waits there for another one",
+            "whether the thread that opens the node hangs when it ends, as with a library that waits there for another thread",
         ),
         spec(
             "error_in",
@@ -400,18 +403,21 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
             None,
             "the call that returns an error",
         ),
-        every("error_after", "how many of it go well first"),
+        every(
+            "error_after",
+            "how many such calls succeed first (of take: messages)",
+        ),
         spec(
             "side",
             OptionKind::OneOf(vec!["sender".into(), "receiver".into(), "both".into()]),
             Some(OptionValue::Text("both".into())),
-            "the ends of channels that hang, crash or fail; faults of messages are always the sender's",
+            "the ends of channels that hang, crash or fail; only senders damage, drop or delay messages",
         ),
         spec(
             "participant",
             OptionKind::Int,
             None,
-            "the only participant that misbehaves, by its number; left out: all",
+            "the number of the only participant that misbehaves; if omitted: all",
         ),
     ]
 }
