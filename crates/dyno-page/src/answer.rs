@@ -100,7 +100,7 @@ impl Entry<'_> {
         let e = self.e;
         let p50 = match &self.standing {
             Standing::Delivers(p50) | Standing::Fails(p50) | Standing::Drops(p50) => interval(p50),
-            Standing::Infinite if e.outage.is_some() => "∞ (never)".into(),
+            Standing::Infinite if e.outage.is_some() => "∞ (no recovery)".into(),
             Standing::Infinite => "∞ (lost)".into(),
             Standing::Without(reason) => reason.clone(),
             Standing::Failed(reason) => format!("failed: {reason}"),

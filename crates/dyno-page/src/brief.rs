@@ -2,7 +2,7 @@
 //! deliver, and how far to trust all of this on this host. On a terminal they take at most eight lines at a usual width.
 
 use crate::question::{Question, questions};
-use crate::ranking::{Entry, Ranked, Standing, floor, interval, ranked, yardstick};
+use crate::ranking::{ENOUGH, Entry, Ranked, Standing, floor, interval, ranked, yardstick};
 use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;
@@ -226,13 +226,17 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
             text
         }
         Standing::Drops(p50) => {
-            format!("no stack delivers; {best} {}", interval(p50))
+            let enough = share(ENOUGH);
+            format!(
+                "no stack delivers {enough} of the messages; {best} {}",
+                interval(p50)
+            )
         }
         Standing::Fails(p50) => {
             let what = if first.e.outage.is_some() {
-                "trials of every stack failed or stayed deaf"
+                "no stack succeeded in every trial"
             } else {
-                "trials of every stack failed"
+                "every stack that delivers has failed trials"
             };
             format!("{what}; {best} {}", interval(p50))
         }
@@ -247,7 +251,7 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
 fn left_out(ranked: &Ranked<'_>, rank: u8, most: usize) -> Vec<String> {
     type Is = fn(&Standing) -> bool;
     let kinds: [(&str, Is); 4] = [
-        ("with failed trials", |s| {
+        ("with unsuccessful trials", |s| {
             matches!(s, Standing::Fails(_) | Standing::Failed(_))
         }),
         ("dropping messages", |s| matches!(s, Standing::Drops(_))),

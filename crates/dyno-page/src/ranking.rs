@@ -133,7 +133,7 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     }
     if let Some(bound) = e.unresolved() {
         return Standing::Without(format!(
-            "one way cannot be resolved: clocks known only to ±{bound}"
+            "one-way times are not shown, because the clocks of the hosts may differ by up to {bound}"
         ));
     }
     let Some(own) = e.metrics.get(&metric) else {
@@ -141,13 +141,11 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
     };
     match own.quantiles[0] {
         Quantile::Refused { have, need } => {
-            Standing::Without(format!("too few samples for a p50: {have} of {need}"))
+            Standing::Without(format!("p50 needs {need} samples, has {have}"))
         }
         Quantile::Wide { interval, .. } => {
             let (lo, hi) = (ends(&interval.lo), ends(&interval.hi));
-            Standing::Without(format!(
-                "its p50 is between {lo} and {hi}: too wide for a figure"
-            ))
+            Standing::Without(format!("its p50 interval is too wide, {lo} to {hi}"))
         }
         Quantile::Estimated(p50) if p50.value == Latency::Infinite => Standing::Infinite,
         Quantile::Estimated(p50) => match e.delivered_ratio() {

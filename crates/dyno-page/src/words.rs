@@ -16,7 +16,7 @@ pub(crate) fn text(named: &[&Entry<'_>], others: &[&Entry<'_>], metric: Metric) 
     let mut sentences = match named {
         [] => vec![match others {
             [only] => format!("No answer: {} {}.", only.name, absence(only)),
-            _ => "No stack has an answer.".into(),
+            _ => "No stack can be compared.".into(),
         }],
         [best] => vec![single(best, others, metric)],
         [first, ..] => tie(first, named, others, metric),
@@ -45,11 +45,11 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
         None if others.is_empty() => "is the only stack",
         None => "is the only stack with a figure",
         Some(x) if x.rank() != best.rank() && some_fail => {
-            "is the only stack that delivers and has no failed trial"
+            "is the only stack that delivers and succeeds in every trial"
         }
         Some(x) if x.rank() != best.rank() => "is the only stack that delivers",
         Some(_) if some_fail => {
-            "is the fastest of the stacks that deliver and have no failed trial"
+            "is the fastest of the stacks that deliver and succeed in every trial"
         }
         Some(_) if !drops(&best) && others.iter().any(drops) => {
             "is the fastest of the stacks that deliver"
@@ -73,10 +73,10 @@ fn among(best: &Entry<'_>, is_alone: bool) -> String {
             share(ENOUGH)
         ),
         Standing::Fails(_) if !is_alone && best.e.outage.is_some() => {
-            "Trials of every stack failed or stayed deaf. By the others, ".into()
+            "No stack succeeded in every trial. In the completed trials, ".into()
         }
         Standing::Fails(_) if !is_alone => {
-            "Every stack that delivers has failed trials. By the completed trials, ".into()
+            "Every stack that delivers has failed trials. In the completed trials, ".into()
         }
         _ => String::new(),
     }
@@ -136,7 +136,7 @@ fn caveats(e: &ExperimentSummary) -> Vec<String> {
 /// The trials that failed, and those in which a receiver never got a newer message after the faults.
 pub(crate) fn failed(e: &ExperimentSummary) -> Option<String> {
     let deaf = e.outage.as_ref().map_or(0, |o| o.deaf());
-    let counts = [(e.trials.failed, "failed"), (deaf, "stayed deaf")];
+    let counts = [(e.trials.failed, "failed"), (deaf, "did not recover")];
     let counts = counts.iter().filter(|(n, _)| *n > 0);
     let counts = counts.map(|(n, what)| format!("{n} of {} trials {what}", trials(e)));
     let all: Vec<String> = counts.collect();
@@ -210,7 +210,7 @@ fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
     if ends().all(|e| e.hi == Latency::Infinite) {
         return format!(
             "No stack can be called fastest, because the intervals of {} have no upper end (messages were lost, or \
-             the trials are too few or too different)",
+             the trials are too few or differ too much)",
             listed(&names)
         );
     }
@@ -285,14 +285,14 @@ fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
         let equal: Vec<&Entry<'_>> = own.iter().copied().filter(reaches).collect();
         Some(match equal.len() {
             0 | 1 => format!(
-                "Fastest of those that {what}: {}, p50 {}.",
+                "Fastest of the stacks that {what}: {}, p50 {}.",
                 best.name,
                 interval(p50)
             ),
-            _ => format!("Of those that {what}: {}.", tied(best, &equal)),
+            _ => format!("Of the stacks that {what}: {}.", tied(best, &equal)),
         })
     };
-    let all = [(Wait::Block, "block"), (Wait::Callback, "call back")];
+    let all = [(Wait::Block, "block"), (Wait::Callback, "use callbacks")];
     all.into_iter().filter_map(one).collect()
 }
 
@@ -312,23 +312,24 @@ pub(crate) fn hint(question: &Question<'_>) -> Option<String> {
 fn incomparable(left: &[&Entry<'_>]) -> Vec<String> {
     type Say = fn(&Entry<'_>) -> Option<String>;
     let kinds: [(&str, Say); 8] = [
-        ("Half of the trials or more never recovered", |x| {
+        ("Never recovered in half of the trials or more", |x| {
             let deaf = x.e.outage.as_ref()?.deaf();
             match x.standing {
                 Standing::Infinite => Some(format!("{deaf} of {} trials", trials(x.e))),
                 _ => None,
             }
         }),
-        ("Not compared, because trials failed", |x| {
-            match &x.standing {
+        (
+            "Not compared, because not every trial succeeded",
+            |x| match &x.standing {
                 Standing::Fails(p50) => Some(format!(
                     "p50 {}, {}",
                     interval(p50),
                     failed(x.e).unwrap_or_default()
                 )),
                 _ => None,
-            }
-        }),
+            },
+        ),
         ("Not compared, because they drop messages", |x| {
             match &x.standing {
                 Standing::Drops(p50) if !has_under_way(x.e) => {
@@ -390,7 +391,7 @@ fn absence(x: &Entry<'_>) -> String {
             "never recovered in half of the trials or more".into()
         }
         Standing::Infinite if has_under_way(x.e) => format!(
-            "did not deliver half of the messages or more ({})",
+            "delivered half of the messages or fewer ({})",
             delivers(x.e)
         ),
         Standing::Infinite => format!("lost half of the messages or more ({})", delivers(x.e)),

@@ -227,12 +227,9 @@ fn a_question_that_nobody_answers_says_why() {
     assert_eq!(answer.experiments, places(&[few, missing, failed]));
     says(
         &answer,
-        &["No stack has an answer.", "Failed: a (hang in open)."],
+        &["No stack can be compared.", "Failed: a (hang in open)."],
     );
-    says(
-        &answer,
-        &["b (too few samples for a p50: 3 of 6)", "c (not run)"],
-    );
+    says(&answer, &["b (p50 needs 6 samples, has 3)", "c (not run)"]);
     assert_eq!(answer.rows.len(), 1);
 }
 
@@ -339,7 +336,10 @@ fn the_fastest_of_a_wait_is_named_only_where_it_is() {
     let answer = of([1_000.0, 8_000.0, 8_004.0, 20_000.0]);
     says(
         &answer,
-        &["Of those that block: ", " (block) cannot be distinguished."],
+        &[
+            "Of the stacks that block: ",
+            " (block) cannot be distinguished.",
+        ],
     );
     assert!(!answer.text.contains("Fastest of"), "{}", answer.text);
 }
@@ -420,7 +420,7 @@ fn intervals_that_all_are_open_above_are_not_called_equal() {
     let answer = only(&b.build());
     says(
         &answer,
-        &["No stack has an answer", "too wide for a figure"],
+        &["No stack can be compared", "its p50 interval is too wide"],
     );
     assert!(!answer.text.contains("distinguished"), "{}", answer.text);
 }

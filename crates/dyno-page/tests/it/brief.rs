@@ -83,7 +83,10 @@ fn a_stack_that_fails_is_not_the_best_and_is_named() {
     b.failed(fast, FailureKind::Crash, "measure", "it ended", &[]);
     let all = lines(&b.build(), None, false);
     assert!(all[1].contains("tcp 20"), "{all:#?}");
-    assert!(all[1].contains("with failed trials: pipe"), "{all:#?}");
+    assert!(
+        all[1].contains("with unsuccessful trials: pipe"),
+        "{all:#?}"
+    );
 }
 
 #[test]
