@@ -205,7 +205,7 @@ impl Document {
             let mut problems: Vec<String> = problems.iter().map(|p| p.to_string()).collect();
             match dyno_judge::capacities(run) {
                 Ok(found) => summary.capacity = found.map(|found| found.document()),
-                Err(e) => problems.push(format!("the search cannot be told: {e}")),
+                Err(e) => problems.push(format!("the result of the search is unknown: {e}")),
             }
             summary.answers = crate::brief::answers(&summary, &run.manifest);
             step(Step::Draw(id));

@@ -129,7 +129,7 @@ fn lead(check: &CheckReport, card: &Scorecard<'_>) -> String {
         ),
         (
             |c| c.status() == Status::Undecided && c.not_measured() > 0,
-            "Not measured for all of them:",
+            "Some requirements were not measured for",
         ),
     ];
     for (wanted, said) in others {

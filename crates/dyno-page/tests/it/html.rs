@@ -239,7 +239,7 @@ fn a_stack_keeps_no_requirement_that_was_not_measured_on_it() {
     let lead = text(one(&page, "#requirements .lead"));
     assert!(
         lead.starts_with(
-            "whole meets all 2 requirements of limits.toml. Not measured for all of them: part."
+            "whole meets all 2 requirements of limits.toml. Some requirements were not measured for part."
         ),
         "{lead}"
     );
