@@ -19,6 +19,7 @@ import {
 import { NONE, duration } from './format.js';
 import { swatch } from './marks.js';
 import { groupBy, loadOf, stackName } from './plots/common.js';
+import { plural } from './plots/text.js';
 import { keptTable, nameColumn } from './table.js';
 import { metricName } from './tables.js';
 
@@ -71,7 +72,7 @@ export function questionsOf(view) {
 /** Fills the section and keeps it up to date. */
 export function answers(section, store, open) {
   const words = el('div', { class: 'words' });
-  const table = keptTable(store, { name: 'answers', caption: 'The best stack of each question', limit: 16, explain: true });
+  const table = keptTable(store, { name: 'answers', caption: 'The best stack for each question', limit: 16, explain: true });
   section.append(words, table.element);
   store.watch((view) => {
     const rows = questionsOf(view);
@@ -79,7 +80,7 @@ export function answers(section, store, open) {
     table.fill({
       columns: columnsOf(rows, view, open),
       rows,
-      caption: 'The best stack of each question, by the median of its headline metric',
+      caption: 'The best stack for each question, by the p50 of the main metric',
     });
   });
 }
@@ -106,7 +107,7 @@ function fillWords(words, rows, view) {
     words,
     rows.length ? list(open) : el('p', { class: 'nothing' }, 'The selection contains no question.'),
     folded.map(({ experiment, rows: rest }) =>
-      fold([`${rest.length} more of `, name(experiment), ' with intermediate loads'], list(rest)),
+      fold([`${plural(rest.length, 'more question')} of `, name(experiment), ', with intermediate loads'], list(rest)),
     ),
     [...hints].map((hint) => el('p', { class: 'hint' }, hint)),
     rows.some((row) => row.partial)
@@ -199,7 +200,7 @@ function columnsOf(rows, view, open) {
     anyTrouble && {
       key: 'trials',
       title: 'Trials',
-      help: 'trials of the best stack: those that count, and the others by outcome',
+      help: 'trials of the best stack: counted, then failed, disturbed and missing ones',
       cell: onBest(trialsOf),
       sort: keyOfBest((e) => e.failed_trials),
     },

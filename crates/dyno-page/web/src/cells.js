@@ -29,7 +29,7 @@ export function quantileOf(e, metric, quantile, unit = null) {
     unit: unit ? null : own.name,
     title:
       `${QUANTILES[quantile]} ${parts.value} ${parts.interval} ${own.name}, 95 % interval, n ${m.n}` +
-      (lost ? '; so many messages were lost' : ''),
+      (lost ? '; too many messages were lost for a finite value' : ''),
     note: lost ? 'lost' : null,
   };
 }
@@ -65,7 +65,7 @@ export const memoryKey = (e) => e.cost?.pss_bytes?.median ?? null;
 /** A median with its extremes in the title. */
 export function spread(of, write, per = '') {
   if (!of) return NONE;
-  const range = `${write(of.min)} to ${write(of.max)} over the trials`;
+  const range = `${write(of.min)} to ${write(of.max)}, smallest to largest trial`;
   return { value: `${write(of.median)}${per}`, interval: '', title: range };
 }
 
@@ -122,7 +122,7 @@ export const COLUMNS = {
   floor: {
     key: 'floor',
     title: '× floor',
-    help: 'p50 divided by the p50 of the same exchange over bare shared memory',
+    help: 'p50 divided by the p50 of the floor: the same exchange over bare shared memory, or over bare UDP between hosts',
     numeric: true,
   },
   cpu: {

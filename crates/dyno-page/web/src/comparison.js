@@ -110,7 +110,7 @@ function toneOf(row) {
 function captionOf(compare) {
   const parts = ['New divided by base, with the interval of the ratio'];
   if (compare.paired) parts.push('trials in pairs');
-  if (Number.isFinite(compare.confidence)) parts.push(`${sig3(100 * compare.confidence)} % confidence over the whole table`);
+  if (Number.isFinite(compare.confidence)) parts.push(`all intervals hold at once with ${sig3(100 * compare.confidence)} % confidence`);
   if (Number.isFinite(compare.margin)) parts.push(`“same” is within ${sig3(100 * compare.margin)} %`);
   return parts.join('; ');
 }

@@ -139,7 +139,7 @@ function troubles(cell) {
     say(`One-way times are not shown: the clocks of the hosts may differ by up to ${duration(e.clock_bound_ns)}.`);
   }
   for (const d of e.disturbances ?? []) say(`Disturbed (${d.trials}): `, foreign(d.text));
-  if (e.all_disturbed) say('Every trial was disturbed, so all are used.');
+  if (e.all_disturbed) say('The host disturbed every trial, so Dyno uses the disturbed trials.');
   if (e.floor?.why_none) say(`No × floor: ${e.floor.why_none}.`);
   if (e.floor?.undercut_by?.length) {
     say(`${e.floor.stack} is only a reference here, not a floor: ${faster(e.floor.undercut_by)}`);
@@ -184,7 +184,7 @@ function metricsTable({ e }) {
       {
         key: 'lost',
         title: 'Lost',
-        help: 'infinitely late in every quantile',
+        help: 'lost messages count as infinitely late in every quantile',
         numeric: true,
         cell: (row) => count(row.m.infinite),
       },
@@ -199,7 +199,7 @@ function metricsTable({ e }) {
       {
         key: 'saturated',
         title: 'Saturated',
-        help: "beyond the recorder's range",
+        help: 'samples beyond the range of the recorder',
         numeric: true,
         cell: (row) => count(row.m.saturated),
       },
@@ -247,7 +247,7 @@ function facts({ e }) {
     ],
     ['Drift within the window', e.drift ? ratioText(e.drift) : null],
     ['Modes', e.modes ? modesText(e.modes) : null],
-    ["The machine's own tail", tails.join(', ')],
+    ['Tail from gaps of the machine', tails.join(', ')],
     ["Hosts' clocks differ by at most", Number.isFinite(e.clock_bound_ns) ? duration(e.clock_bound_ns) : null],
     ['Precision', precisionText(e.precision)],
   ]);
@@ -259,14 +259,14 @@ function ratioText(estimate) {
 }
 
 function modesText(m) {
-  const cause = m.cause ? `, by ${m.cause}` : '';
-  return `${duration(m.low_ns)} and ${duration(m.high_ns)} (${share(m.high_share)} of the blocks)${cause}`;
+  const cause = m.cause ? `; cause: ${m.cause}` : '';
+  return `${duration(m.low_ns)} and ${duration(m.high_ns)} (${share(m.high_share)} of the blocks are slow)${cause}`;
 }
 
 function precisionText(p) {
   if (!p) return null;
   const got = p.got === null ? 'no bound' : `±${share(p.got)}`;
-  return `${got}, asked ±${share(p.asked)}${p.reached ? '' : ' (not reached)'}`;
+  return `${got}, requested ±${share(p.asked)}${p.reached ? '' : ' (not reached)'}`;
 }
 
 function trialsTable(cell, view) {

@@ -337,8 +337,8 @@ function ratioControl(store) {
     legend: 'Relative to',
     name: 'ratio',
     choices: [
-      { value: 'best', title: 'best', help: 'over the fastest stack under the same conditions' },
-      { value: 'floor', title: 'floor', help: 'over the floor under the same conditions' },
+      { value: 'best', title: 'best', help: 'divide by the fastest stack under the same conditions' },
+      { value: 'floor', title: 'floor', help: 'divide by the floor under the same conditions' },
     ],
     value: store.view.ratio,
     onChange: (ratio) => store.set({ ratio }),

@@ -24,7 +24,7 @@ export function parse(text) {
   // Within a string a quote has a backslash before it, so that this matches fields only.
   const doc = JSON.parse(text.replace(/([{,]"seed":)(\d{16,})/g, '$1"$2"'));
   if (doc.format !== FORMAT) {
-    throw new Error(`its data has format ${doc.format}, this script reads ${FORMAT}`);
+    throw new Error(`its data has format ${doc.format}, but this page reads only format ${FORMAT}`);
   }
   return doc;
 }

@@ -125,7 +125,7 @@ function columnsOf(view, open) {
     {
       key: 'delivered',
       title: 'Delivered',
-      help: 'messages that arrived over those offered',
+      help: 'share of the offered messages that arrived',
       numeric: true,
       cell: (c) => ({ value: share(c.e.delivered_ratio), interval: '', title: `lost: ${lostOf(c.e)}` }),
       sort: (c) => c.e.delivered_ratio ?? null,
@@ -146,7 +146,7 @@ function columnsOf(view, open) {
     {
       key: 'trials',
       title: 'Trials',
-      help: 'those that count, and the others by outcome',
+      help: 'counted trials, then failed, disturbed and missing ones',
       class: 'trials',
       cell: (c) => trialsCell(c.e),
       sort: (c) => c.e.failed_trials * 1e6 + (c.e.disturbed_trials ?? 0),

@@ -116,7 +116,7 @@ function refused(all) {
   if (all.length === 0) return null;
   const table = tableOf({
     name: 'refused',
-    caption: 'Experiments of the suite that the stack cannot do',
+    caption: 'Experiments of the suite that Dyno refused for this stack',
     limit: 60,
     tall: true,
     rows: all,

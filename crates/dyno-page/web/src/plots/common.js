@@ -218,9 +218,9 @@ export function lack(cell, metric) {
   return { failed: false, text: 'no trial was run' };
 }
 
-/** Its trials in words: `5 count, 1 failed, 2 disturbed`. */
+/** Its trials in words: `5 counted, 1 failed, 2 disturbed`. */
 export function trialsText(e) {
-  const parts = [`${e.trials} count`];
+  const parts = [`${e.trials} counted`];
   if (e.failed_trials > 0) parts.push(`${e.failed_trials} failed`);
   if (e.disturbed_trials > 0) {
     parts.push(`${e.disturbed_trials} disturbed${e.all_disturbed ? ', all of them' : ''}`);
@@ -343,7 +343,7 @@ export function leftOut({ panels, left, seriesLeft = 0 }, what = 'panel') {
   const notes = [];
   if (left > 0) {
     notes.push(
-      `${panels.length} of ${plural(panels.length + left, what)} are drawn, the first of the plan and those with the heaviest load: choose experiments, sizes or conditions above to see others.`,
+      `${panels.length} of ${plural(panels.length + left, what)} are drawn: the first ones of the plan and those with the heaviest load. Choose experiments, sizes or conditions above to see others.`,
     );
   }
   if (seriesLeft > 0) {

@@ -131,7 +131,7 @@ function hover(view, theme, d, { cell, data }) {
   const { cpus, ns, min, max } = data.copy;
   const shown = (value) => (value === Infinity ? '∞ (lost)' : duration(value));
   const range = min === undefined ? [] : [['over its trials', `${shown(min)} to ${shown(max)}`]];
-  const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 there', shown(ns)], ...range];
+  const first = [['at once', String(cell.e.at_once)], ['CPUs', cpus], ['p50 of this copy', shown(ns)], ...range];
   return cellTip(view, cell, theme, { first });
 }
 

@@ -242,7 +242,7 @@ function hover(view, theme, d, { data }) {
   return cellTip(view, point.cell, theme, {
     first: [
       [panel.raised.title, panel.raised.text(point.value)],
-      ['came to', `${cameTo(point)}, by ${plural(point.trials, 'trial')}`],
+      ['result', `${cameTo(point)}, by ${plural(point.trials, 'trial')}`],
       [panel.limit.measure, figureText(panel.unit, mark)],
       ['required', panel.limit.required],
       ['delivered', hz === null ? null : withPrefix(hz, '/s')],
@@ -256,9 +256,9 @@ const entries = (view, theme, d) => d.panels.flatMap((p) => p.series.map((s) => 
 
 const columns = (view) => [
   ...cellColumns(view),
-  rounded('raised to', ({ point }) => point.value),
+  rounded('value tried', ({ point }) => point.value),
   column('unit raised', ({ panel }) => panel.raised.unit),
-  column('came to', ({ point }) => cameTo(point)),
+  column('result', ({ point }) => cameTo(point)),
   column('trials', ({ point }) => point.trials),
   column('limit', ({ panel }) => panel.limit.limit),
   column('required', ({ panel }) => panel.limit.required),

@@ -59,7 +59,7 @@ function entryOf(view, cell, best) {
   if (value.state !== 'known') return { ...entry, text: '?', note: value.text };
   if (byFloor(view)) {
     const ratio = floorRatio(view, cell);
-    return ratio === null ? { ...entry, text: '–', note: 'it has no floor' } : { ...entry, ratio, text: tight(ratio) };
+    return ratio === null ? { ...entry, text: '–', note: 'there is no floor for this stack' } : { ...entry, ratio, text: tight(ratio) };
   }
   if (best === null) return { ...entry, text: '–', note: 'no stack of this question has a figure' };
   const ratio = value.value / best;
@@ -154,8 +154,8 @@ const titlePx = (d) => (d.matrices.length > 1 ? TITLE : 0);
 function notesOf(view, d, left) {
   const marks = [
     ['✕', '✕ failed'],
-    ['∞', '∞ lost messages beyond the quantile'],
-    ['?', '? too few samples for the quantile'],
+    ['∞', '∞ too many messages were lost for this quantile'],
+    ['?', '? too few samples for this quantile, or too wide an interval'],
     ['·', '· not run'],
   ];
   const used = marks.filter(([mark]) => d.entries.some((e) => e.text === mark)).map(([, text]) => text);

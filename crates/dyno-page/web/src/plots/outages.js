@@ -116,7 +116,7 @@ function hover(view, theme, d, { cell, data }) {
   const line = d.panels.find((p) => p.cell === cell)?.lines[data.line];
   if (!line) return '';
   const { trial, end } = line;
-  const recovery = end && (isDeaf(line) ? '∞ (never)' : duration(end.recovery_ns));
+  const recovery = end && (isDeaf(line) ? '∞ (no recovery)' : duration(end.recovery_ns));
   return cellTip(view, cell, theme, {
     metric: 'recovery_ns',
     first: [

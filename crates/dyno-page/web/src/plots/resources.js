@@ -215,7 +215,7 @@ function summary(view) {
     const known = stacks.map((c) => [c, costOf(c, kind.key)]).filter(([, cost]) => cost);
     if (known.length === 0) return '';
     const [least] = known.sort((a, b) => a[1].all - b[1].all);
-    return `least ${kind.title}: ${short(seriesName(view, least[0]), 60)}, ${kind.text(least[1].all)}`;
+    return `lowest ${kind.title}: ${short(seriesName(view, least[0]), 60)}, ${kind.text(least[1].all)}`;
   }).filter(Boolean);
   if (said.length === 0) return 'Memory and CPU: the selection has no recorded cost.';
   return `Memory and CPU of ${plural(cells.length, 'experiment')} in ${plural(panels.length, 'question')}; ${said.join('; ')}.`;

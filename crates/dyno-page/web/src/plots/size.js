@@ -220,7 +220,7 @@ function summary(view) {
 export const size = plotOf({
   id: 'size',
   title: 'Latency against payload size',
-  question: 'What does a larger message cost?',
+  question: 'How does the latency change with the payload size?',
   kinds: { log: true, response: true },
   empty: noSizes(LEAST),
   drawn,

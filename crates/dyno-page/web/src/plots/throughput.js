@@ -95,7 +95,7 @@ function drawn(view) {
   });
   const losing = panels.some((p) => p.stacks.flat().some((c) => ratesOf(c)?.lost >= LOSS));
   const notes = [
-    ...(losing ? ['Hollow with a percentage: messages were lost.'] : []),
+    ...(losing ? [`Hollow with a percentage: ${100 * LOSS} % or more of the messages were lost.`] : []),
     ...leftOut({ panels, ...rest }).map((n) => n.replace('the fastest ones', 'those that deliver most')),
     ...lacks(view, rest.cells),
   ];

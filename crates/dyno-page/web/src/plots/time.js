@@ -67,7 +67,7 @@ function drawn(view) {
   const relative = panels.some((p) => p.relative);
   if (relative) {
     notes.push(
-      `With more than ${MAX_ABSOLUTE} experiments the plot shows the p50 of each trial relative to the p50 of its experiment; with fewer, the values of p50 and p99.`,
+      `With more than ${MAX_ABSOLUTE} experiments, the plot shows the p50 of each trial relative to the p50 of its experiment; otherwise it shows p50 and p99.`,
     );
   }
   if (panels.some((p) => p.trials.some((t) => t.trial.disturbed?.length > 0))) {
@@ -218,7 +218,7 @@ function hover(view, theme, d, { cell, data, seriesId: id }) {
     ? [
         [STOLEN, share(h.stolen ?? null)],
         [FOREIGN, share(h.foreign ?? null)],
-        ['gaps of the idle host', share(h.gaps ?? null)],
+        ['gaps before the trial', share(h.gaps ?? null)],
       ]
     : [];
   const { metric } = metricOf(view, cell);

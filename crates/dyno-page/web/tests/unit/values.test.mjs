@@ -317,7 +317,7 @@ test('copies: each copy stands on its CPU, and the line is one alone', () => {
 
 test('the way to a capacity: every value that was tried stands over the one that was raised, with limit and answer', () => {
   const v = view(searched());
-  const all = rows('knee', v).map((r) => [r.stack, r['raised to'], r['came to'], r.required, r.found, r.hi]);
+  const all = rows('knee', v).map((r) => [r.stack, r['value tried'], r.result, r.required, r.found, r.hi]);
   assert.deepEqual(all.filter(([stack]) => stack === 'tcp'), [
     ['tcp', 1000, 'kept', 'loss ≤ 0', 0, 0],
     ['tcp', 2000, 'kept', 'loss ≤ 0', 0, 0],
