@@ -164,15 +164,16 @@ impl Comparison {
         let is_named = |r: &Row| matches!(&r.result, Ok(c) if matches!(c.finding, Finding::Undecided { more: Some(_) }));
         if rows.any(is_named) {
             lead.push(format!(
-                "The number of further {}s that a row needs decides it with a chance of {}.",
+                "With the stated number of further {}s, the chance that a row is decided is {}.",
                 self.unit(),
                 percent(POWER)
             ));
         }
         if let Some(runs) = self.history {
             lead.push(format!(
-                "The intervals cover the scatter of trials, and what runs of one build differ by where the history tells it \
-                 ({}); verdicts and remarks name where it does not.",
+                "The intervals cover the scatter of trials and, where the history allows it ({}), the \
+                 differences between runs of one build. Verdicts and remarks name the rows where it \
+                 does not.",
                 counted(runs as u64, "run")
             ));
         } else if !self.paired {

@@ -52,8 +52,8 @@ impl Nightly {
                 ),
                 format!(
                     "The chance of a false alarm anywhere in the table is {} ({} for each figure), if \
-                     the differences between runs are log-normal. Up to {} worse counts as usual. \
-                     Undecided is not a pass.",
+                     the differences between runs are log-normal. A figure that is worse by up to \
+                     {} counts as usual. Undecided is not a pass.",
                     percent(self.options.level),
                     percent(self.level_each),
                     percent(self.options.margin)

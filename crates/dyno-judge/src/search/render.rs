@@ -29,10 +29,10 @@ impl Capacities {
                 format!("required: {}", self.required.join(" · ")),
                 format!(
                     "run {} (suite {}), started {}. Met: every interval is within its limit, and \
-                     further trials confirm this. Violated: an interval is outside its limit, and \
-                     further trials confirm this. Values in between are undecided. Intervals have \
-                     {} confidence; those of confirmations have more, because they are evaluated \
-                     up to three times.",
+                     further trials confirm this. Violated: an interval is outside its limit. Notes say \
+                     where no further trials confirmed this. Values in between are undecided. Intervals \
+                     have {} confidence; those of confirmations have more, because they are evaluated up \
+                     to three times.",
                     self.run,
                     self.suite,
                     utc(self.started_unix_ms),
@@ -127,7 +127,7 @@ impl Capacities {
                 let value = value.unwrap_or_default();
                 Some(match &c.refused_above {
                     Some(reason) => {
-                        format!("{label}: {value} meets all limits, and Dyno refuses more: {reason}")
+                        format!("{label}: {value} meets all limits, and Dyno refuses higher values: {reason}")
                     }
                     None => {
                         format!("{label}: {value} meets all limits, and is the highest value that Dyno tries")
@@ -155,9 +155,14 @@ impl Capacities {
                 Rung::Broken => Tone::Bad,
                 Rung::Undecided | Rung::NoFigure => Tone::Unsure,
             };
+            let result = match t.rung {
+                Rung::Kept => "met",
+                Rung::Broken => "violated",
+                Rung::Undecided | Rung::NoFigure => t.rung.as_str(),
+            };
             let come_to = match t.confirms {
-                true => format!("{}, confirming", t.rung.as_str()),
-                false => t.rung.as_str().to_owned(),
+                true => format!("{result}, confirming"),
+                false => result.to_owned(),
             };
             let delivered = t.delivered_hz.map_or("–".into(), |hz| Unit::Rate.text(hz));
             let cells = vec![

@@ -66,8 +66,8 @@ impl Trend {
         let what = match self.options.measure {
             Some(measure) => measure.text(),
             None => format!(
-                "{} of the headline metric, loss, throughput, CPU per message and memory (except \
-                 for the headline, only changed figures have a row)",
+                "{} of the headline metric, loss, throughput, CPU per message and memory (other \
+                 figures than the headline have a row only if they changed or have no value in the newest run)",
                 rank(self.options.quantile)
             ),
         };

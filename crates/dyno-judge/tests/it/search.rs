@@ -279,7 +279,10 @@ fn a_capacity_is_told_without_the_first_value_and_with_a_refusal_of_its_own() {
     assert_eq!(one.end, End::Top);
     assert_eq!(one.refused_above.as_deref(), Some("too fast for its queue"));
     let text = found.render(Default::default(), &Default::default());
-    assert!(text.contains("Dyno refuses more: too fast"), "{text}");
+    assert!(
+        text.contains("Dyno refuses higher values: too fast"),
+        "{text}"
+    );
     assert!(!text.contains("stream 1 kHz"), "{text}");
     // Three looks that together err once in twenty.
     let confidence = |confirms| {
