@@ -107,13 +107,15 @@ fn cause(
                     larger_buffer(run, bytes)
                 )),
                 None => text.push_str(&format!(
-                    ": message {message}; raise net.core.rmem_max, and net.core.rmem_default for stacks that ask \
-                     for no buffer"
+                    ": message {message}; raise net.core.rmem_max, and net.core.rmem_default for stacks that use \
+                     the default buffer size"
                 )),
             }
         }
         NetworkCounter::ReassemblyFailures => {
-            text.push_str("; find what dropped the others, or raise net.ipv4.ipfrag_high_thresh");
+            text.push_str(
+                "; find the cause of the missing fragments, or raise net.ipv4.ipfrag_high_thresh",
+            );
         }
         NetworkCounter::UplinkDrops | NetworkCounter::DownlinkDrops => {
             text.push_str("; send less at once, or give the link a deeper buffer");
@@ -123,7 +125,7 @@ fn cause(
     if network.longest_wait_ns >= 1_000_000_000 {
         let waited = duration(network.longest_wait_ns as f64);
         text.push_str(&format!(
-            " (a trial waited {waited} for the leftovers of earlier trials)"
+            " (one trial waited {waited} until packets of earlier trials were gone)"
         ));
     }
     text
@@ -138,12 +140,12 @@ fn larger_buffer(run: &RunSummary, bytes: u64) -> String {
     let (default, most) = (limit("net.core.rmem_default"), limit("net.core.rmem_max"));
     match (default, most) {
         (Some(default), _) if bytes == default => {
-            "the stack asks for no buffer size: raise net.core.rmem_default, or set the option of the stack".into()
+            "the stack uses the default buffer size: raise net.core.rmem_default, or set the option of the stack".into()
         }
         // The kernel doubles what is asked for (socket(7)).
         (_, Some(most)) if bytes >= 2 * most => "raise net.core.rmem_max".into(),
         (_, Some(most)) => format!(
-            "let the stack ask for more; net.core.rmem_max allows {} KiB",
+            "set a larger receive buffer in the options of the stack; net.core.rmem_max allows {} KiB",
             most >> 10
         ),
         _ => "raise net.core.rmem_max".into(),

@@ -56,9 +56,7 @@ fn cut(lines: &mut Vec<String>, most: usize, what: &str) {
                 1 => what.trim_end_matches('s'),
                 _ => what,
             };
-            lines.push(format!(
-                "and {n} further {what}; --format json has them all"
-            ));
+            lines.push(format!("and {n} more {what}; see --format json"));
         }
     }
 }
@@ -84,14 +82,14 @@ fn explanation(modes: &ModesSummary) -> (String, Option<&CovariateSummary>) {
 fn name(covariate: Covariate) -> &'static str {
     match covariate {
         Covariate::Sharing => "whether participants shared a CPU",
-        Covariate::Cpus => "the CPUs that participants were on",
+        Covariate::Cpus => "the CPUs of the participants",
         Covariate::CoreDistance => {
             "the distance between the two CPUs (round trip of a cache line before the trial)"
         }
         Covariate::Frequency => "the CPUs' frequency",
         Covariate::ForeignLoad => "the load of other processes",
-        Covariate::StolenTime => "the time that the hypervisor took",
-        Covariate::Gaps => "the gaps that the machine had before the trial",
+        Covariate::StolenTime => "the CPU time taken by the hypervisor",
+        Covariate::Gaps => "the gaps before the trial",
     }
 }
 
@@ -144,7 +142,7 @@ pub(crate) fn not_steady(view: &View<'_>) -> Vec<Item> {
     let drifting: Vec<String> = drifting.collect();
     if !drifting.is_empty() {
         items.push(Item::from(format!(
-            "the p50 drifts within the window, last half over first half: {}",
+            "the p50 drifts within the window (second half divided by first half): {}",
             listed(drifting)
         )));
     }
@@ -222,11 +220,10 @@ fn disturbed(view: &View<'_>) -> Vec<Item> {
         let of: u64 = view.rows.iter().map(|e| e.trials.completed).sum();
         let rows = some.iter();
         let rows = rows.map(|e| format!("{} ({})", view.label(e), e.trials.disturbed));
-        let was = if trials == 1 { "was" } else { "were" };
         let does = if trials == 1 { "does" } else { "do" };
         items.push(Item {
             text: format!(
-                "{trials} of {of} trials {was} disturbed by the host and {does} not count: {}",
+                "the host disturbed {trials} of {of} trials, which {does} not count: {}",
                 listed(rows.collect())
             ),
             lines: reasons(&some),
@@ -266,11 +263,11 @@ fn by_stack(rates: &FlagRates) -> Item {
     Item::from(match rates.odd() {
         None => {
             format!(
-                "disturbed trials per stack, without repeats: {stacks}; chance alone explains the differences ({p})"
+                "disturbed trials per stack, without repeats: {stacks}; chance alone can explain the differences ({p})"
             )
         }
         Some((odd, often)) => format!(
-            "disturbed trials per stack, without repeats: {stacks}; chance alone does not explain \
+            "disturbed trials per stack, without repeats: {stacks}; chance alone is unlikely to explain \
              the differences ({p}): trials of {} are disturbed {often} than others. Find the cause \
              before you compare",
             odd.stack
@@ -423,10 +420,11 @@ pub(crate) fn precision(view: &View<'_>) -> Vec<Item> {
         };
         let reached = rows.iter().filter(|(_, p)| p.reached()).count();
         let mut text = format!(
-            "±{} of {}{what}: reached by {reached} of {}",
+            "±{} for {}{what}: reached by {reached} of {} {}",
             percent(asked.asked),
             quantile_name(asked.quantile),
-            rows.len()
+            rows.len(),
+            if rows.len() == 1 { "row" } else { "rows" }
         );
         let missed = rows.iter().filter(|(_, p)| !p.reached());
         let missed: Vec<String> = missed

@@ -208,7 +208,7 @@ fn window_ns(experiment: &Experiment, trial: &TrialRecord) -> Option<u64> {
     Some(ns)
 }
 
-const MOVED: &str = "moved";
+const MOVED: &str = "changed CPU";
 
 fn sharing(seen: &Seen) -> String {
     let Seen::On(cpus) = seen else {
@@ -218,7 +218,7 @@ fn sharing(seen: &Seen) -> String {
     match different {
         1 => "same CPU".into(),
         n if n == cpus.len() => "different CPUs".into(),
-        n => format!("{} on {n} CPUs", cpus.len()),
+        n => format!("{} participants on {n} CPUs", cpus.len()),
     }
 }
 
@@ -312,10 +312,10 @@ mod tests {
         let on = |cpus: &[u32]| Seen::On(cpus.to_vec());
         assert_eq!(sharing(&on(&[0, 0])), "same CPU");
         assert_eq!(sharing(&on(&[0, 1])), "different CPUs");
-        assert_eq!(sharing(&on(&[0, 0, 1])), "3 on 2 CPUs");
+        assert_eq!(sharing(&on(&[0, 0, 1])), "3 participants on 2 CPUs");
         assert_eq!(on_cpus(&on(&[0, 0])), "same CPU (0)");
         assert_eq!(on_cpus(&on(&[0, 1])), "CPUs 0 and 1");
         assert_eq!(on_cpus(&on(&[0, 0, 1])), "CPUs 0 (2 of them) and 1");
-        assert_eq!(on_cpus(&Seen::Moved), "moved");
+        assert_eq!(on_cpus(&Seen::Moved), "changed CPU");
     }
 }

@@ -55,7 +55,7 @@ fn a_loss_stands_with_the_full_buffer_that_caused_it() {
     let table = show(&run, Format::Table);
     let cause = format!(
         "on here, {n} datagrams found a full receive buffer: receive buffer 208 KiB, message 1 MB; the \
-         stack asks for no buffer size: raise net.core.rmem_default, or set the option of the \
+         stack uses the default buffer size: raise net.core.rmem_default, or set the option of the \
          stack"
     );
     assert!(table.contains(&cause), "{table}");

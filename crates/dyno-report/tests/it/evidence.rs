@@ -100,7 +100,7 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     assert_eq!(counts.collect::<Vec<_>>(), expected);
     assert_eq!((rates.p, rates.odd()), (1.0, None));
     assert!(
-        text.contains("of 20; chance alone explains the differences (p = 1.00"),
+        text.contains("of 20; chance alone can explain the differences (p = 1.00"),
         "{text}"
     );
     // Both directions: of two, whichever comes first.
@@ -109,7 +109,7 @@ fn flags_that_fall_on_one_stack_are_told_from_those_of_chance() {
     // 20! 31! / (11! 40!), four tests.
     assert!((rates.p - 4.0 * 0.000_614_2).abs() < 1e-5, "{}", rates.p);
     assert!(
-        text.contains("chance alone does not explain the differences (p = 0.00246"),
+        text.contains("chance alone is unlikely to explain the differences (p = 0.00246"),
         "{text}"
     );
     let (rates, _) = with(&[("pipe", 9), ("tcp", 9), ("udp", 0), ("uds-stream", 10)]);
@@ -223,7 +223,7 @@ fn a_block_in_which_somebody_moved_has_a_label_of_its_own() {
         .collect();
     let expected = [
         ("different CPUs", 40, 0),
-        ("moved", 0, 8),
+        ("changed CPU", 0, 8),
         ("same CPU", 0, 32),
     ];
     assert_eq!(groups, expected);
@@ -248,7 +248,7 @@ fn without_the_length_of_a_window_only_those_who_never_moved_have_a_place() {
         .collect();
     let expected = [
         ("different CPUs", 40, 0),
-        ("moved", 0, 10),
+        ("changed CPU", 0, 10),
         ("same CPU", 0, 30),
     ];
     assert_eq!(labels, expected);
