@@ -240,8 +240,10 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
             };
             format!("{what}; {best} {}", interval(p50))
         }
-        Standing::Infinite if first.e.outage.is_some() => "no stack recovers".into(),
-        Standing::Infinite => "every stack loses half of the messages or more".into(),
+        Standing::Infinite if first.e.outage.is_some() => {
+            "no stack recovers in more than half of the trials".into()
+        }
+        Standing::Infinite => "no stack delivers more than half of the messages".into(),
         Standing::Without(reason) => format!("no answer for {} ({reason})", first.name),
         Standing::Failed(reason) => format!("every stack failed; {} ({reason})", first.name),
     }
@@ -249,19 +251,28 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
 
 /// Those that do not stand with the best one, by reason, at most so many of each with their names, else how many.
 fn left_out(ranked: &Ranked<'_>, rank: u8, most: usize) -> Vec<String> {
-    type Is = fn(&Standing) -> bool;
-    let kinds: [(&str, Is); 4] = [
-        ("with unsuccessful trials", |s| {
-            matches!(s, Standing::Fails(_) | Standing::Failed(_))
+    type Is = fn(&Entry<'_>) -> bool;
+    let kinds: [(&str, Is); 5] = [
+        ("with unsuccessful trials", |x| {
+            matches!(x.standing, Standing::Fails(_) | Standing::Failed(_))
         }),
-        ("dropping messages", |s| matches!(s, Standing::Drops(_))),
-        ("losing half or more", |s| matches!(s, Standing::Infinite)),
-        ("without a figure", |s| matches!(s, Standing::Without(_))),
+        ("dropping messages", |x| {
+            matches!(x.standing, Standing::Drops(_))
+        }),
+        ("recovering in half of the trials or fewer", |x| {
+            matches!(x.standing, Standing::Infinite) && x.e.outage.is_some()
+        }),
+        ("delivering half or less", |x| {
+            matches!(x.standing, Standing::Infinite) && x.e.outage.is_none()
+        }),
+        ("without a figure", |x| {
+            matches!(x.standing, Standing::Without(_))
+        }),
     ];
     let others = ranked.entries.iter().filter(|x| x.rank() != rank);
     let others: Vec<&Entry<'_>> = others.collect();
     let said = kinds.into_iter().filter_map(|(what, is)| {
-        let those = others.iter().copied().filter(|x| is(&x.standing));
+        let those = others.iter().copied().filter(|x| is(x));
         let those: Vec<&Entry<'_>> = those.collect();
         let text = match most {
             0 => format!("{} {what}", those.len()),

@@ -184,7 +184,7 @@ pub(crate) fn yardstick(e: &ExperimentSummary) -> String {
     }
 }
 
-/// In nanoseconds per message, or per start.
+/// In nanoseconds per message, start or operation of a probe.
 pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
     e.median(match e.experiment.workload.kind().is_start() {
         true => TrialFigure::CpuNs,
@@ -194,9 +194,10 @@ pub(crate) fn cpu(e: &ExperimentSummary) -> Option<f64> {
 
 /// What the cost is shared among.
 pub(crate) fn each(e: &ExperimentSummary) -> &'static str {
-    match e.experiment.workload.kind().is_start() {
-        true => "start",
-        false => "message",
+    match e.experiment.workload.kind() {
+        kind if kind.is_start() => "start",
+        kind if kind.is_probe() => "operation",
+        _ => "message",
     }
 }
 

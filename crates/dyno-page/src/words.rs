@@ -41,13 +41,21 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
     let drops = |x: &&Entry<'_>| matches!(x.standing, Standing::Drops(_));
     let fails = |x: &&Entry<'_>| matches!(x.standing, Standing::Fails(_));
     let some_fail = !fails(&best) && others.iter().any(fails);
+    // A fault loses messages, so that nothing is said of who delivers.
+    let has_faults = best.e.outage.is_some();
     let verdict = match compared.next() {
         None if others.is_empty() => "is the only stack",
         None => "is the only stack with a figure",
+        Some(x) if x.rank() != best.rank() && some_fail && has_faults => {
+            "is the only stack that succeeds in every trial"
+        }
         Some(x) if x.rank() != best.rank() && some_fail => {
             "is the only stack that delivers and succeeds in every trial"
         }
         Some(x) if x.rank() != best.rank() => "is the only stack that delivers",
+        Some(_) if some_fail && has_faults => {
+            "is the fastest of the stacks that succeed in every trial"
+        }
         Some(_) if some_fail => {
             "is the fastest of the stacks that deliver and succeed in every trial"
         }
