@@ -16,6 +16,7 @@ use crate::cell::listed;
 use crate::check::{CheckOptions, Limits, LimitsError, Status, check, covers};
 use crate::number::counted;
 use climb::{Climb, Next};
+use dyno_model::cause::{Cause, Disturbance};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, Ladder, Raised, RunManifest, TrialId, TrialRecord};
 use std::collections::BTreeMap;
@@ -61,6 +62,15 @@ struct Cell {
     trials: BTreeMap<usize, Vec<TrialRecord>>,
     /// In the order in which it was found out.
     tested: Vec<Tested>,
+}
+
+/// The trials of a rung that answer one question, and how sure an answer must be.
+struct Question<'a> {
+    cell: &'a Cell,
+    experiment: &'a Experiment,
+    confirms: bool,
+    own: &'a [TrialRecord],
+    confidence: f64,
 }
 
 /// How a search over one ladder ended.
@@ -225,80 +235,126 @@ impl CapacitySearch {
     /// What the rung comes to, as soon as its trials decide.
     fn tested(&self, cell: &Cell, asked: Next, i: usize) -> Option<Tested> {
         let plan = &self.scratch.manifest.plan;
-        let e = plan.experiment(cell.ladder.experiments[i])?;
+        let experiment = plan.experiment(cell.ladder.experiments[i])?;
         let confirms = matches!(asked, Next::Confirm(_));
         let own = &cell.trials.get(&i)?[cell.before(i, confirms)..];
-        let failed = own.iter().filter(|t| is_failed(t)).count();
-        let calm = own
-            .iter()
-            .filter(|t| !is_failed(t) && t.disturbed.is_empty());
-        let calm = calm.count();
-        let disturbed = own.len() - failed - calm;
         let least = match confirms {
-            true => LEAST_CONFIRMING.max(e.trials as usize),
+            true => LEAST_CONFIRMING.max(experiment.trials as usize),
             false => LEAST,
         };
-        let is_look = match confirms {
-            true => LOOKS.iter().any(|times| calm == times * least),
-            false => calm >= LEAST,
+        let most = match confirms {
+            true => LOOKS[LOOKS.len() - 1] * least,
+            false => MOST,
         };
+        let is_look = |trials: usize| match confirms {
+            true => LOOKS.iter().any(|times| trials == times * least),
+            false => trials >= LEAST,
+        };
+        let count = |is_one: &dyn Fn(&TrialRecord) -> bool| {
+            own.iter().filter(|t| !is_failed(t) && is_one(t)).count()
+        };
+        let failed = own.iter().filter(|t| is_failed(t)).count();
+        let calm = count(&|t| t.disturbed.is_empty());
+        let usable = count(&|t| self.is_usable(cell, t));
+        let disturbed = own.len() - failed - calm;
+        let looks = match (confirms, usable > calm) {
+            (false, _) => 1,
+            (true, false) => LOOKS.len(),
+            // Each look is one at the undisturbed trials, and one at these with those that were only delayed.
+            (true, true) => 2 * LOOKS.len(),
+        };
+        let question = Question {
+            cell,
+            experiment,
+            confirms,
+            own,
+            confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
+        };
+        if usable > calm && is_look(usable) {
+            let all = self.judge(&question, None, |t| is_failed(t) || self.is_usable(cell, t));
+            if all.rung == Rung::Kept {
+                return Some(all);
+            }
+        }
         // A disturbed trial is repeated, so often; then those that there are must do.
-        let repeats = plan.repeats as usize;
-        let given_up = disturbed > repeats && calm + disturbed >= least;
-        if failed < FAILED && !is_look && !given_up {
+        let given_up = usable >= most.max(calm + 1)
+            || (own.len() - failed - usable > plan.repeats as usize && calm + disturbed >= least);
+        if failed < FAILED && !is_look(calm) && !given_up {
             return None;
         }
         // Where enough are undisturbed, the others count for nothing, losses included.
         // Where too few are, all that there are count, and not those few alone; they keep no limit (ADR 34).
-        let too_few = given_up && calm < least;
-        let counts = |t: &&TrialRecord| too_few || is_failed(t) || t.disturbed.is_empty();
-        let plain = |t: &TrialRecord| TrialRecord {
-            disturbed: if too_few {
-                Vec::new()
-            } else {
-                t.disturbed.clone()
-            },
-            ..t.clone()
-        };
-        let taken = Run {
-            trials: own.iter().filter(counts).map(plain).collect(),
+        let too_few = (given_up && calm < least).then(|| {
+            let all = counted(own.len() as u64, "trial");
+            format!(
+                "the host disturbed {disturbed} of {all}, and {least} undisturbed ones are needed"
+            )
+        });
+        let tested = self.judge(&question, too_few.as_deref(), |t| {
+            too_few.is_some() || is_failed(t) || t.disturbed.is_empty()
+        });
+        let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
+        let enough = failed >= FAILED || given_up || calm >= most;
+        (decided || enough).then_some(tested)
+    }
+
+    /// Whether a trial can show that a rung meets the limits: an undisturbed one, or one that the host only delayed, if no limit
+    /// of the ladder is easier to meet by that (ADR 44).
+    fn is_usable(&self, cell: &Cell, trial: &TrialRecord) -> bool {
+        let search = self.scratch.manifest.plan.search.as_ref();
+        let counts_delayed = search.is_some_and(|s| s.counts_delayed);
+        let delayed = |cause: &Cause<Disturbance>| matches!(cause, Cause::Known(known) if known.only_delays());
+        let mut limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);
+        trial.disturbed.is_empty()
+            || counts_delayed
+                && trial.disturbed.iter().all(delayed)
+                && limits.all(|limit| limit.measure.is_never_better_by_delay())
+    }
+
+    /// Holds the limits against some trials of a rung, as if nothing had disturbed them. `too_few` says why they can keep no limit.
+    fn judge(
+        &self,
+        question: &Question<'_>,
+        too_few: Option<&str>,
+        counts: impl Fn(&TrialRecord) -> bool,
+    ) -> Tested {
+        let taken: Vec<&TrialRecord> = question.own.iter().filter(|t| counts(t)).collect();
+        let undisturbed = taken.iter().map(|t| TrialRecord {
+            disturbed: Vec::new(),
+            ..(*t).clone()
+        });
+        let run = Run {
+            trials: undisturbed.collect(),
             ..self.scratch.clone()
         };
-        let limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);
-        let looks = if confirms { LOOKS.len() } else { 1 };
         let how = CheckOptions {
-            confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
+            confidence: question.confidence,
         };
+        let limits = question.cell.limits.iter().map(|n| &self.limits.limits[*n]);
         let judged = limits.map(|limit| {
-            let mut checked = crate::check::judge_one(&taken, limit, e, &how);
-            if too_few && checked.status == Status::Pass {
+            let mut checked = crate::check::judge_one(&run, limit, question.experiment, &how);
+            if let (Some(why), Status::Pass) = (too_few, checked.status) {
                 checked.status = Status::Undecided;
                 checked.reason = format!(
-                    "the host disturbed {disturbed} of {}, and {least} undisturbed ones are needed; judged by all trials, the limit passes: {}",
-                    counted(own.len() as u64, "trial"),
+                    "{why}; judged by all trials, the limit passes: {}",
                     checked.reason
                 );
             }
             checked
         });
-        let tested = Tested::new(
-            e,
-            self.raise,
-            confirms,
-            how.confidence,
-            judged.collect(),
-            &taken.trials,
-        );
-        let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
-        let most = match confirms {
-            true => LOOKS[LOOKS.len() - 1] * least,
-            false => MOST,
-        };
-        let enough = failed >= FAILED || given_up || calm >= most;
-        (decided || enough).then_some(Tested {
-            taken: own.len(),
-            ..tested
-        })
+        let disturbed = taken.iter().filter(|t| !t.disturbed.is_empty()).count();
+        Tested {
+            taken: question.own.len(),
+            disturbed,
+            ..Tested::new(
+                question.experiment,
+                self.raise,
+                question.confirms,
+                how.confidence,
+                judged.collect(),
+                &run.trials,
+            )
+        }
     }
 
     /// The results of the trials noted so far.

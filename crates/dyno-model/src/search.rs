@@ -29,6 +29,9 @@ pub struct Search {
     pub raise: Raised,
     /// The limits that a value must keep, as their author wrote them.
     pub until: Text,
+    /// Whether trials that the host only delayed may show that a value meets the limits; not in searches of older builds.
+    #[serde(default)]
+    pub counts_delayed: bool,
 }
 
 impl Raised {

@@ -76,6 +76,16 @@ impl Measure {
         }
     }
 
+    /// Whether no delay of the host makes a limit on it easier to meet. A delay makes a backlog, which is carried with fewer
+    /// wake-ups, so that costs and service times may fall; times from when a message was due, losses and rates do not improve.
+    pub(crate) fn is_never_better_by_delay(self) -> bool {
+        match self {
+            Measure::Latency(metric, _) => matches!(metric, Metric::Rtt | Metric::Response),
+            Measure::Loss | Measure::Throughput => true,
+            _ => false,
+        }
+    }
+
     /// The quantile, where it has one.
     pub(crate) fn quantile(self) -> Option<f64> {
         match self {

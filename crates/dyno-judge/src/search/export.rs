@@ -85,6 +85,8 @@ struct Point<'a> {
     rung: &'static str,
     confirms: bool,
     trials: usize,
+    /// How many of these the host disturbed; beside a `kept` it only delayed them.
+    disturbed: usize,
     failed: usize,
     lossless: usize,
     lossy_below: f64,
@@ -191,6 +193,7 @@ fn point(t: &Tested) -> Point<'_> {
         rung: t.rung.as_str(),
         confirms: t.confirms,
         trials: t.judged,
+        disturbed: t.disturbed,
         failed: t.failed,
         lossless: t.lossless,
         lossy_below: t.lossy_below(),

@@ -2,7 +2,7 @@
 
 use super::{Capacities, Capacity, End, Rung, Tested};
 use crate::cell;
-use crate::number::{Unit, counted, percent};
+use crate::number::{Unit, percent};
 use crate::page::{Page, Tone};
 use dyno_report::{Format, RenderOptions, utc};
 
@@ -78,7 +78,7 @@ impl Capacities {
                 .as_ref()
                 .map_or_else(dash, |t| t.broken().join("; ")),
             confirmed.map_or_else(dash, |t| {
-                let trials = counted(t.judged as u64, "trial");
+                let trials = t.judged_by("trial");
                 format!("{trials}: {}; {}", t.found(), t.losses())
             }),
         ];

@@ -27,7 +27,9 @@ pub struct Tested {
     pub judged: usize,
     /// Trials that it took: these, and those that the host disturbed.
     pub taken: usize,
-    /// Trials among these that failed.
+    /// Trials among the judged ones that the host disturbed.
+    pub disturbed: usize,
+    /// Trials among the judged ones that failed.
     pub failed: usize,
     /// Trials among these that completed without a lost message.
     pub lossless: usize,
@@ -91,6 +93,7 @@ impl Tested {
             failed: trials.len() - completed().count(),
             lossless: completed().filter(|t| t.counts.lost == 0).count(),
             taken: trials.len(),
+            disturbed: 0,
             confidence,
             checks,
             delivered_hz: median(completed().map(|t| t.throughput.delivered_hz)),
@@ -152,6 +155,15 @@ impl Tested {
         }
     }
 
+    /// `5 trials`, or `5 trials, of which the host delayed 2`, each named so.
+    pub(super) fn judged_by(&self, name: &str) -> String {
+        let trials = counted(self.judged as u64, name);
+        match (self.rung, self.disturbed) {
+            (Rung::Kept, delayed @ 1..) => format!("{trials}, of which the host delayed {delayed}"),
+            _ => trials,
+        }
+    }
+
     pub(super) fn label(&self) -> String {
         format!("{} on {}", self.experiment.name, self.experiment.stack)
     }
@@ -159,7 +171,7 @@ impl Tested {
     /// `16 kHz meets all limits in 2 trials: …`.
     pub(super) fn sentence(&self, raise: Raised) -> String {
         let value = raise.text(self.value);
-        let [trials, further] = ["trial", "further trial"].map(|w| counted(self.judged as u64, w));
+        let [trials, further] = ["trial", "further trial"].map(|w| self.judged_by(w));
         let said = match (self.rung, self.confirms) {
             (Rung::Kept, true) => format!("{value} is confirmed by {further}"),
             (Rung::Kept, false) => format!("{value} meets all limits in {trials}"),

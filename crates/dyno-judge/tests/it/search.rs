@@ -1,7 +1,8 @@
 //! Searches over simulated trials: a stack whose latency grows towards a wall, with trials that scatter.
 
 use crate::common::{Builder, stream};
-use dyno_judge::{Capacities, CapacitySearch, End, Rung, capacities};
+use dyno_judge::{Capacities, Capacity, CapacitySearch, End, Rung, Tested, capacities};
+use dyno_model::cause::{BareShare, Disturbance};
 use dyno_model::origin::Text;
 use dyno_model::record::Run;
 use dyno_model::*;
@@ -43,6 +44,7 @@ fn ladder(limits: &str) -> (Builder, Vec<ExperimentId>) {
             path: "limits.toml".into(),
             text: limits.into(),
         },
+        counts_delayed: true,
     });
     (builder, ids)
 }
@@ -187,6 +189,83 @@ fn disturbed_trials_are_repeated_and_do_not_count() {
     assert_eq!(one.end, End::Found);
     assert!((65e3..82e3).contains(&one.kept.as_ref().unwrap().value));
     assert_eq!(capacities(&run).unwrap().unwrap(), found);
+}
+
+fn steal() -> Cause<Disturbance> {
+    let bare = BareShare {
+        share: 0.0,
+        taken: 0.0,
+    };
+    Cause::Known(Disturbance::Steal {
+        share: 0.2,
+        cpus: vec![0, 1],
+        stolen: Nanos(400_000_000),
+        bare,
+    })
+}
+
+/// A search on a host whose hypervisor takes time from two of three trials.
+fn stolen_from(counts_delayed: bool, seed: u64, limits: &str) -> (usize, Capacity) {
+    let (mut builder, _) = ladder(limits);
+    builder.plan().search.as_mut().unwrap().counts_delayed = counts_delayed;
+    let (run, found) = searched(builder, seed, |trial, _| {
+        if draw(seed + 100, trial.id) < 0.66 {
+            trial.disturbed.push(steal());
+        }
+    });
+    assert_eq!(capacities(&run).unwrap().unwrap(), found);
+    (run.trials.len(), found.all[0].clone())
+}
+
+#[test]
+fn trials_that_the_host_only_delayed_show_that_a_limit_is_met() {
+    let value = |t: &Option<Tested>| t.as_ref().map_or(0.0, |t| t.value);
+    let mut lower = 0;
+    for seed in 0..12 {
+        let (trials, one) = stolen_from(true, seed, LIMITS);
+        assert_eq!(one.end, End::Found);
+        let kept = value(&one.kept);
+        assert!((65e3..82e3).contains(&kept), "{seed}: {kept}");
+        assert!((80e3..95e3).contains(&value(&one.broken)), "{seed}");
+        assert!(trials < 110, "{trials} trials");
+        // So it was before, and so searches of older builds are still told.
+        let (_, before) = stolen_from(false, seed, LIMITS);
+        lower += usize::from(value(&before.kept) < kept / 2.0);
+    }
+    assert!(lower >= 10, "{lower} of 12");
+}
+
+#[test]
+fn a_delayed_trial_shows_nothing_of_a_limit_that_a_backlog_makes_easier() {
+    let cpu = "[[limit]]\nname = \"cheap\"\nmetric = \"cpu_per_message\"\nat_most = \"1 s\"\n";
+    let (_, one) = stolen_from(true, 1, &format!("{LIMITS}{cpu}"));
+    let (_, before) = stolen_from(false, 1, &format!("{LIMITS}{cpu}"));
+    assert_eq!(one.kept, before.kept);
+    assert_eq!(one.end, before.end);
+}
+
+#[test]
+fn a_delayed_trial_that_loses_messages_keeps_no_limit() {
+    let (_, found) = searched(ladder(LIMITS).0, 1, |trial, hz| {
+        trial.disturbed.push(steal());
+        if hz > 30e3 {
+            trial.counts.lost = 1;
+        }
+    });
+    let one = &found.all[0];
+    let kept = one.kept.as_ref().unwrap();
+    assert!(
+        kept.value <= 30e3 && kept.disturbed == kept.judged,
+        "{kept:?}"
+    );
+    let text = found.render(Format::Table, &RenderOptions::default());
+    assert!(
+        text.contains(&format!(
+            "{0} trials, of which the host delayed {0}",
+            kept.judged
+        )),
+        "{text}"
+    );
 }
 
 #[test]

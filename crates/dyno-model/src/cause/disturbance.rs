@@ -85,6 +85,19 @@ pub enum Disturbance {
     },
 }
 
+impl Disturbance {
+    /// Whether all that it does to a trial is to delay it. What others run on the CPUs does more: it also keeps them from going idle,
+    /// and a change of frequency may make them faster.
+    pub fn only_delays(&self) -> bool {
+        match self {
+            Disturbance::Steal { .. }
+            | Disturbance::Throttling { .. }
+            | Disturbance::Gaps { .. } => true,
+            Disturbance::ForeignLoad { .. } | Disturbance::Frequency { .. } => false,
+        }
+    }
+}
+
 /// The same share of the idle host, and as much of it as is taken off the trial's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BareShare {

@@ -12,7 +12,11 @@ fn searched(lines: &str, raise: Raised) -> Result<Plan, PlanError> {
             path: "limits.toml".into(),
             text: String::new(),
         };
-        request.search = Some(Search { raise, until });
+        request.search = Some(Search {
+            raise,
+            until,
+            counts_delayed: true,
+        });
     })
 }
 

@@ -45,7 +45,11 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
     }
     if let (Some(raise), Some(limits)) = (args.search, &args.until) {
         let until = limits_text(limits)?;
-        request.search = Some(Search { raise, until });
+        request.search = Some(Search {
+            raise,
+            until,
+            counts_delayed: true,
+        });
         // Of a run that is repeated: a search adds trials by its own rule.
         request.precision = None;
     }
