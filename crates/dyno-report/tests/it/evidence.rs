@@ -222,8 +222,8 @@ fn a_block_in_which_somebody_moved_has_a_label_of_its_own() {
         .map(|g| (g.label.as_str(), g.low, g.high))
         .collect();
     let expected = [
-        ("different CPUs", 40, 0),
         ("changed CPU", 0, 8),
+        ("different CPUs", 40, 0),
         ("same CPU", 0, 32),
     ];
     assert_eq!(groups, expected);
@@ -247,8 +247,8 @@ fn without_the_length_of_a_window_only_those_who_never_moved_have_a_place() {
         .map(|g| (g.label.as_str(), g.low, g.high))
         .collect();
     let expected = [
-        ("different CPUs", 40, 0),
         ("changed CPU", 0, 10),
+        ("different CPUs", 40, 0),
         ("same CPU", 0, 30),
     ];
     assert_eq!(labels, expected);
@@ -524,8 +524,8 @@ fn many_rows_share_their_remarks() {
     let (below, _) = below.split_once("\nWarnings").unwrap_or((below, ""));
     assert!(below.lines().count() < 25, "{below}");
     assert!(below.contains("30 of 30 rows"), "{below}");
-    assert!(below.contains("30 of 150 trials were disturbed"), "{below}");
-    assert!(below.contains("and 25 further reasons"), "{below}");
+    assert!(below.contains("the host disturbed 30 of 150 trials"), "{below}");
+    assert!(below.contains("and 25 more reasons"), "{below}");
     assert!(below.contains("reached by 0 of 30"), "{below}");
 }
 
