@@ -164,7 +164,7 @@ impl CapacitySearch {
         let cell = |ladder: Ladder| {
             let limits = covers::on(&limits, plan, &ladder);
             (!limits.is_empty()).then(|| Cell {
-                climb: Climb::new(ladder.values.clone()),
+                climb: Climb::new(ladder.values.clone(), search.rules),
                 ladder,
                 limits,
                 trials: BTreeMap::new(),
@@ -224,7 +224,7 @@ impl CapacitySearch {
             self.cells[at].trials.entry(i).or_default().push(record);
             if let Some(tested) = self.tested(&self.cells[at], asked, i) {
                 let cell = &mut self.cells[at];
-                cell.climb.note(asked, tested.rung);
+                cell.climb.note(asked, tested.rung, tested.is_hidden);
                 let news = format!("{}: {}", tested.label(), tested.sentence(self.raise));
                 self.news.push(news);
                 cell.tested.push(tested);
@@ -271,9 +271,10 @@ impl CapacitySearch {
             confidence: 1.0 - (1.0 - self.how.confidence) / looks as f64,
         };
         if usable > calm && is_look(usable) {
-            let all = self.judge(&question, None, |t| is_failed(t) || self.is_usable(cell, t));
-            if all.rung == Rung::Kept {
-                return Some(all);
+            let usable = |t: &TrialRecord| is_failed(t) || self.is_usable(cell, t);
+            let kept = self.judge(&question, None, usable);
+            if kept.rung == Rung::Kept {
+                return Some(self.beside_the_rest(&question, kept));
             }
         }
         // A disturbed trial is repeated, so often; then those that there are must do.
@@ -293,16 +294,45 @@ impl CapacitySearch {
         let tested = self.judge(&question, too_few.as_deref(), |t| {
             too_few.is_some() || is_failed(t) || t.disturbed.is_empty()
         });
-        let decided = matches!(tested.rung, Rung::Kept | Rung::Broken);
+        let is_kept = tested.rung == Rung::Kept;
+        let tested = self.beside_the_rest(&question, tested);
+        let decided = is_kept || tested.rung == Rung::Broken;
         let enough = failed >= FAILED || given_up || calm >= most;
         (decided || enough).then_some(tested)
+    }
+
+    /// A rung that some of its trials meet the limits in: kept if all its trials together do, and otherwise undecided, since
+    /// nobody knows what the others would have shown on a quiet host (ADR 34).
+    fn beside_the_rest(&self, question: &Question<'_>, kept: Tested) -> Tested {
+        let search = self.scratch.manifest.plan.search.as_ref();
+        let by_law = search.is_some_and(|s| s.rules > 1);
+        if !by_law || kept.rung != Rung::Kept || kept.judged == question.own.len() {
+            return kept;
+        }
+        let mut all = self.judge(question, None, |_| true);
+        if all.rung == Rung::Kept {
+            return all;
+        }
+        for checked in all.checks.iter_mut().filter(|c| c.status != Status::Pass) {
+            checked.status = Status::Undecided;
+            checked.reason = format!(
+                "{} meet the limit, but not together with the trials that the host disturbed: {}",
+                counted(kept.judged as u64, "trial"),
+                checked.reason
+            );
+        }
+        Tested {
+            rung: Rung::Undecided,
+            is_hidden: true,
+            ..all
+        }
     }
 
     /// Whether a trial can show that a rung meets the limits: an undisturbed one, or one that the host only delayed, if no limit
     /// of the ladder is easier to meet by that (ADR 44).
     fn is_usable(&self, cell: &Cell, trial: &TrialRecord) -> bool {
         let search = self.scratch.manifest.plan.search.as_ref();
-        let counts_delayed = search.is_some_and(|s| s.counts_delayed);
+        let counts_delayed = search.is_some_and(|s| s.rules > 1);
         let delayed = |cause: &Cause<Disturbance>| matches!(cause, Cause::Known(known) if known.only_delays());
         let mut limits = cell.limits.iter().map(|n| &self.limits.limits[*n]);
         trial.disturbed.is_empty()
@@ -346,6 +376,7 @@ impl CapacitySearch {
         Tested {
             taken: question.own.len(),
             disturbed,
+            is_hidden: too_few.is_some(),
             ..Tested::new(
                 question.experiment,
                 self.raise,

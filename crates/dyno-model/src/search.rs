@@ -29,9 +29,20 @@ pub struct Search {
     pub raise: Raised,
     /// The limits that a value must keep, as their author wrote them.
     pub until: Text,
-    /// Whether trials that the host only delayed may show that a value meets the limits; not in searches of older builds.
-    #[serde(default)]
-    pub counts_delayed: bool,
+    /// The rules by which it is judged: [`Search::RULES`], or 1 in runs of builds that knew no others.
+    #[serde(default = "first")]
+    pub rules: u32,
+}
+
+impl Search {
+    /// The rules of this build's searches (ADR 44). By 1, trials that the host disturbed count for nothing where enough others are left,
+    /// and an undecided value is followed by lower ones first.
+    pub const RULES: u32 = 2;
+}
+
+/// The rules of searches that name none.
+fn first() -> u32 {
+    1
 }
 
 impl Raised {

@@ -107,6 +107,8 @@ pub struct ComparedCell {
     pub rows: Vec<Row>,
     /// Remarks on its trials.
     pub remarks: Vec<String>,
+    /// Planned trials of a side failed or are missing, or the host disturbed all of them.
+    pub(super) is_damaged: bool,
 }
 
 /// One figure of a cell.
@@ -175,6 +177,20 @@ pub struct LeftOut {
     /// Nobody can tell how the sides compare, although both were asked for it.
     #[serde(skip)]
     pub is_undecided: bool,
+    /// More trials of the new side failed than chance explains.
+    #[serde(skip)]
+    pub is_worse: bool,
+}
+
+impl LeftOut {
+    /// What it comes to as a gate.
+    pub(super) fn status(&self) -> Status {
+        match (self.is_worse, self.is_undecided) {
+            (true, _) => Status::Fail,
+            (false, true) => Status::Undecided,
+            (false, false) => Status::Pass,
+        }
+    }
 }
 
 impl Comparison {
@@ -185,13 +201,22 @@ impl Comparison {
         let rows = self
             .judged()
             .flat_map(|c| c.rows.iter().map(|row| c.status(row)));
-        let cells = self.left_out.iter().map(|l| match l.is_undecided {
-            true => Status::Undecided,
-            false => Status::Pass,
-        });
+        let cells = self.left_out.iter().map(LeftOut::status);
         let none = self.cells.is_empty().then_some(Status::Undecided);
         let all = rows.chain(cells).chain(none);
         all.max().unwrap_or(Status::Undecided)
+    }
+
+    /// Whether nothing but the scatter of trials leaves it undecided: no trial of a judged cell failed or is missing, no side has only disturbed
+    /// trials, no finding was taken back, and no cell was left out that was asked for.
+    pub fn is_open_by_scatter(&self) -> bool {
+        let is_open = |c: &ComparedCell, row: &Row| c.status(row) == Status::Undecided;
+        let is_harmed = |c: &ComparedCell| {
+            let mut open = c.rows.iter().filter(|row| is_open(c, row)).peekable();
+            open.peek().is_some() && (c.is_damaged || open.any(|row| row.but.is_some()))
+        };
+        let is_left_out = self.left_out.iter().any(|l| l.status() != Status::Pass);
+        !self.cells.is_empty() && !is_left_out && !self.judged().any(is_harmed)
     }
 
     /// Of each row for which [`status`](Self::status) is undecided, how many further trials of each side would decide it with a chance of

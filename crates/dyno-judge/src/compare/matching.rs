@@ -81,6 +81,13 @@ pub(super) fn one_sided(
     stack: &str,
 ) -> LeftOut {
     let refusal = cell::refusal(plan, e, stack);
+    let asked = question(e);
+    let is_it = |x: &&Experiment| x.stack == stack && question(x) == asked;
+    let elsewhere = plan
+        .shard
+        .as_ref()
+        .filter(|_| plan.experiments.iter().any(|x| is_it(&x)));
+    let is_base = one == "base";
     LeftOut {
         cell: cell::label(e),
         reason: match refusal {
@@ -88,9 +95,15 @@ pub(super) fn one_sided(
                 "only the {one} has it; {other} refused it ({}): {}",
                 r.factors, r.reason
             ),
-            None => format!("only the {one} has it"),
+            None => match elsewhere {
+                Some(part) => format!(
+                    "only the {one} has it; {other} is {part}, and another part has it: merge the parts first"
+                ),
+                None => format!("only the {one} has it"),
+            },
         },
-        new_failed: refusal.is_some() && one == "base",
-        is_undecided: refusal.is_some() && one == "base",
+        new_failed: refusal.is_some() && is_base,
+        is_undecided: (refusal.is_some() || elsewhere.is_some()) && is_base,
+        is_worse: false,
     }
 }

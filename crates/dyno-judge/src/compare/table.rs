@@ -5,6 +5,7 @@ use super::history::{Builds, CompareHistory, Logs};
 use super::ratio::{geometric_mean, ratio_of, widened};
 use crate::cell;
 use crate::figure::{Figure, Trials};
+use crate::number::counted;
 use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, Metric, TrialRecord};
@@ -113,6 +114,9 @@ struct Open<'a> {
     /// On every other pair of bases, which is named.
     others: Vec<(String, Vec<Values>)>,
     remarks: Vec<String>,
+    is_damaged: bool,
+    /// Counted trials of (new, base).
+    records: (usize, usize),
 }
 
 impl Table {
@@ -147,12 +151,14 @@ impl Table {
                     (true, false) => "no trial of the base completed",
                     _ => "no trial of the new side completed",
                 };
-                failed.push(LeftOut {
+                let left_out = LeftOut {
                     cell: pair_label(x, y),
                     reason: [vec![side.to_owned()], remarks].concat().join("; "),
                     new_failed: !a.records().is_empty() || case.only_new_failed(),
                     is_undecided: true,
-                });
+                    is_worse: false,
+                };
+                failed.push((case, left_out));
                 continue;
             }
             let both = sides
@@ -174,16 +180,23 @@ impl Table {
                 counted,
                 others: others.collect(),
                 remarks,
+                is_damaged: case.shortfall().is_some() || undisturbed(a, b).is_err(),
+                records: (b.records().len(), a.records().len()),
             });
         }
         let each = simultaneous(how.confidence, statements.max(1));
         // The rows without a ratio share the same chance of a false alarm among themselves: losses, failures, deaf trials.
-        let with_faults = open.iter().filter(|cell| cell.case.has_faults()).count();
-        let level = (1.0 - how.confidence) / (2 * open.len() + with_faults).max(1) as f64;
+        // What died is counted too.
+        let with_faults = pairs.iter().filter(|(x, y)| have_faults(x, y)).count();
+        let level = (1.0 - how.confidence) / (2 * pairs.len() + with_faults).max(1) as f64;
+        let failed = failed.into_iter().map(|(case, left_out)| LeftOut {
+            is_worse: case.fails_more(level),
+            ..left_out
+        });
         let cells = open.into_iter().map(|cell| cell.judge(each, level));
         Table {
             cells: cells.collect(),
-            failed,
+            failed: failed.collect(),
             statements,
             each,
         }
@@ -218,7 +231,7 @@ impl<'a> Case<'a> {
     }
 
     fn has_faults(&self) -> bool {
-        !self.x.faults.is_empty() && !self.y.faults.is_empty()
+        have_faults(self.x, self.y)
     }
 
     /// The row of trials that show nothing. One that failed because the other side failed, with which it took turns, is that
@@ -235,6 +248,23 @@ impl<'a> Case<'a> {
         let base = of(self.base, self.x.id, of_new);
         let new = of(self.new, self.y.id, of_base);
         rare(Figure::Failed, base, new, level)
+    }
+
+    /// Whether more trials of the new side failed than chance explains; missing ones did not.
+    fn fails_more(&self, level: f64) -> bool {
+        let (of_new, of_base) = self.failed_by_other();
+        let of = |run: &Run, id, others: usize| {
+            let failed = |t: &&TrialRecord| matches!(t.outcome, Outcome::Failed { .. });
+            let planned = Shortfall::of(run, id).map_or(0, |short| short.counts().1);
+            let failed = run.trials_of(id).filter(failed).count();
+            (
+                failed.saturating_sub(others),
+                planned.max(run.trials_of(id).count()),
+            )
+        };
+        let base = of(self.base, self.x.id, of_new);
+        let new = of(self.new, self.y.id, of_base);
+        rare(Figure::Failed, base, new, level).grade() == Grade::Worse
     }
 
     /// How many trials of the base failed because the new side did, and the other way round.
@@ -293,6 +323,11 @@ impl<'a> Case<'a> {
             row
         })
     }
+}
+
+/// Whether both sides have faults, so that deafness is judged.
+fn have_faults(x: &Experiment, y: &Experiment) -> bool {
+    !x.faults.is_empty() && !y.faults.is_empty()
 }
 
 /// Trials that have something bad: of each side how many, and of how many.
@@ -361,6 +396,7 @@ impl Open<'_> {
                     )),
                 }
             }
+            row.is_of_all(pairing, self.records);
         }
         rows.extend(self.case.deaf(level));
         rows.push(self.case.failures(level));
@@ -371,6 +407,7 @@ impl Open<'_> {
             new: y.clone(),
             rows,
             remarks,
+            is_damaged: self.is_damaged,
         }
     }
 }
@@ -446,6 +483,20 @@ fn losses(new: &[f64], base: &[f64], margin: f64, level: f64) -> Compared {
 }
 
 impl Row {
+    /// Takes a good finding on costs back that trials without costs are no part of.
+    fn is_of_all(&mut self, pairing: Pairing, (new, base): (usize, usize)) {
+        if self.figure != Figure::CpuPerMessage
+            || pairing == Pairing::Paired
+            || self.grade() >= Grade::Open
+        {
+            return;
+        }
+        let without = |c: &Compared| (new + base).saturating_sub(c.trials.0 + c.trials.1);
+        if let Some(n @ 1..) = self.result.as_ref().ok().map(without) {
+            self.take_back(&format!("{} have no CPU time", counted(n as u64, "trial")));
+        }
+    }
+
     /// Takes a good finding back that does not hold for all that is known of the trials, and notes where a bad one would
     /// be found.
     fn weaken(&mut self, short: Option<&str>, others: &[(String, Vec<Row>)]) {

@@ -5,6 +5,7 @@ use super::matching::one_sided;
 use super::table::Table;
 use crate::cell;
 use crate::difference::{Aspect, Differences};
+use crate::number::counted;
 use crate::origin::added_later;
 use dyno_model::Experiment;
 use dyno_model::plan::{Against, Plan};
@@ -28,6 +29,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
                 reason: format!("its base, experiment {}, is not in the plan", id.0),
                 new_failed: false,
                 is_undecided: true,
+                is_worse: false,
             }),
         }
     }
@@ -69,6 +71,7 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
         found.parameters(x, y);
     }
     notes.extend(in_slices(&pairs));
+    notes.extend(on_neither_side(plan));
     let table = Table::new(run, run, &pairs, Pairing::Paired, how, None);
     left_out.extend(table.failed);
     let side = |name: String| Side {
@@ -90,6 +93,22 @@ pub fn compare_within(run: &Run, how: &CompareOptions) -> Comparison {
         each: table.each,
         notes,
     }
+}
+
+/// What this build refused was asked of no other build either.
+fn on_neither_side(plan: &Plan) -> Option<String> {
+    let Some(Against::Build { .. }) = &plan.against else {
+        return None;
+    };
+    let first = plan.refused.first()?;
+    Some(format!(
+        "this build refused {} of the suite, so that neither side measured them and nothing is said of them; the first is {} on {} ({}): {}",
+        counted(plan.refused.len() as u64, "cell"),
+        first.experiment,
+        first.stack,
+        first.factors,
+        first.reason
+    ))
 }
 
 /// How many of the pairs took turns within a trial, if any did.

@@ -81,10 +81,13 @@ impl Comparison {
             ),
             None => "which slowdown would have been found is unknown".into(),
         };
-        let left_out = self.left_out.iter().find(|l| l.is_undecided);
-        match (decides, left_out) {
+        let left_out = self.left_out.iter().find(|l| l.status() == status);
+        match (decides, left_out.filter(|_| status != Status::Pass)) {
             (Some((cell, row)), _) => format!("{}; {found}", self.decision(status, cell, row)),
-            (None, Some(left)) => format!("undecided: {}: {}; {found}", left.cell, left.reason),
+            (None, Some(left)) => {
+                let word = if left.is_worse { "worse" } else { "undecided" };
+                format!("{word}: {}: {}; {found}", left.cell, left.reason)
+            }
             (None, None) => format!("undecided: nothing could be compared; {found}"),
         }
     }

@@ -5,13 +5,16 @@
 //! gap until the two are neighbours. The second is that of what is broken: where the rung above the first edge is
 //! undecided, halves of the gap to the lowest broken one. What lies between the edges the trials cannot tell.
 //!
+//! A rung that the host left undecided is measured afresh before the search goes below it, and until a broken one is known the
+//! search goes up first: a noisy minute of the host costs a rung and not the search.
+//!
 //! The highest rung that seemed kept was chosen because it seemed so, so it is measured afresh and judged by these
 //! trials alone. Where they do not confirm it, the search goes on below. So is the lowest broken one, lest a chance loss caps
 //! the search: where it is not broken again, the search goes on above. And so is the first rung where it is undecided, lest a
 //! noisy minute of the host ends the search before it began. Every rung is tried once and confirmed once at most, so that a
 //! search ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The result of a rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,19 +59,28 @@ pub(super) struct Climb {
     values: Vec<f64>,
     tried: BTreeMap<usize, Rung>,
     confirmed: BTreeMap<usize, Rung>,
+    /// Rungs that the host left undecided.
+    hidden: BTreeSet<usize>,
+    /// [`Search::RULES`](dyno_model::Search::RULES) of the run.
+    rules: u32,
 }
 
 impl Climb {
-    pub(super) fn new(values: Vec<f64>) -> Climb {
+    pub(super) fn new(values: Vec<f64>, rules: u32) -> Climb {
         Climb {
             values,
             tried: BTreeMap::new(),
             confirmed: BTreeMap::new(),
+            hidden: BTreeSet::new(),
+            rules,
         }
     }
 
-    /// Takes note of what came of [`Climb::next`].
-    pub(super) fn note(&mut self, asked: Next, found: Rung) {
+    /// Takes note of what came of [`Climb::next`]; `is_hidden`: the host left it undecided.
+    pub(super) fn note(&mut self, asked: Next, found: Rung, is_hidden: bool) {
+        if let (Next::Try(i), true) = (asked, is_hidden && self.rules > 1) {
+            self.hidden.insert(i);
+        }
         match asked {
             Next::Try(i) => self.tried.insert(i, found),
             Next::Confirm(i) => self.confirmed.insert(i, found),
@@ -128,14 +140,18 @@ impl Climb {
             let doubted = again.then_some(0).or(cap);
             return doubted.map_or(Next::Done, Next::Confirm);
         };
+        let last = self.between().last().unwrap_or(kept);
+        if self.rules > 1 && self.broken().is_none() && last < top {
+            return Next::Try(self.double(last));
+        }
         let above = self.known().find(|(i, _)| *i > kept);
         match above {
+            Some((above, Rung::Undecided)) if self.is_unseen(above) => return Next::Confirm(above),
             None if kept < top => return Next::Try(self.double(kept)),
             Some((above, _)) if above > kept + 1 => return Next::Try(usize::midpoint(kept, above)),
             _ => {}
         }
         // The edge of what is broken, above rungs that the trials cannot tell.
-        let last = self.between().last().unwrap_or(kept);
         if last > kept {
             match self.broken() {
                 Some(broken) if broken > last + 1 => {
@@ -149,6 +165,11 @@ impl Climb {
             true => cap.map_or(Next::Done, Next::Confirm),
             false => Next::Confirm(kept),
         }
+    }
+
+    /// Whether the host left it undecided, and nobody looked again.
+    fn is_unseen(&self, i: usize) -> bool {
+        self.hidden.contains(&i) && !self.confirmed.contains_key(&i)
     }
 
     /// The first rung of at least twice the value, or the highest.
@@ -170,14 +191,14 @@ mod tests {
 
     /// Climbs until the search ends; with the number of questions it asked.
     fn walk(values: Vec<f64>, mut answer: impl FnMut(Next) -> Rung) -> (Climb, usize) {
-        let mut climb = Climb::new(values);
+        let mut climb = Climb::new(values, 2);
         for asked in 0.. {
             let next = climb.next();
             if next == Next::Done {
                 return (climb, asked);
             }
             let found = answer(next);
-            climb.note(next, found);
+            climb.note(next, found, false);
         }
         unreachable!("the range has no end")
     }

@@ -74,9 +74,10 @@ impl Capacities {
                 [one] => one.clone(),
                 [first, .., last] => format!("{first} to {last}"),
             },
-            c.broken
-                .as_ref()
-                .map_or_else(dash, |t| t.broken().join("; ")),
+            c.broken.as_ref().map_or_else(dash, |t| match t.disturbed {
+                0 => t.broken().join("; "),
+                _ => format!("{} ({})", t.broken().join("; "), t.judged_by("trial")),
+            }),
             confirmed.map_or_else(dash, |t| {
                 let trials = t.judged_by("trial");
                 format!("{trials}: {}; {}", t.found(), t.losses())

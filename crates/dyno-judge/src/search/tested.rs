@@ -29,6 +29,8 @@ pub struct Tested {
     pub taken: usize,
     /// Trials among the judged ones that the host disturbed.
     pub disturbed: usize,
+    /// It may be undecided, or broken, by what the host did.
+    pub is_hidden: bool,
     /// Trials among the judged ones that failed.
     pub failed: usize,
     /// Trials among these that completed without a lost message.
@@ -94,6 +96,7 @@ impl Tested {
             lossless: completed().filter(|t| t.counts.lost == 0).count(),
             taken: trials.len(),
             disturbed: 0,
+            is_hidden: false,
             confidence,
             checks,
             delivered_hz: median(completed().map(|t| t.throughput.delivered_hz)),
@@ -155,12 +158,12 @@ impl Tested {
         }
     }
 
-    /// `5 trials`, or `5 trials, of which the host delayed 2`, each named so.
+    /// `5 trials`, or `5 trials, of which the host disturbed 2`, each named so.
     pub(super) fn judged_by(&self, name: &str) -> String {
         let trials = counted(self.judged as u64, name);
-        match (self.rung, self.disturbed) {
-            (Rung::Kept, delayed @ 1..) => format!("{trials}, of which the host delayed {delayed}"),
-            _ => trials,
+        match self.disturbed {
+            0 => trials,
+            disturbed => format!("{trials}, of which the host disturbed {disturbed}"),
         }
     }
 

@@ -125,7 +125,10 @@ fn a_history_widens_intervals_by_what_its_runs_differ_by() {
             text.contains("where the history allows it (4 runs)"),
             "{text}"
         );
-        assert!(text.contains("within the scatter of runs and trials"), "{text}");
+        assert!(
+            text.contains("within the scatter of runs and trials"),
+            "{text}"
+        );
     }
     // Too few runs, or runs of another machine, make nothing good, and nothing better.
     for (levels, host) in [(&CALM[..2], None), (&CALM[..], Some("elsewhere"))] {

@@ -421,7 +421,8 @@ fn every_bad_side_has_its_verdict_and_its_sentence() {
         let how = CompareOptions::default();
         for (base, new, sentence) in [(&good, &bad, compared), (&bad, &good, "")] {
             let c = compare(base, new, &how);
-            let expected = match is_infinite && std::ptr::eq(new, &bad) {
+            let is_worse = is_infinite || name == "failed";
+            let expected = match is_worse && std::ptr::eq(new, &bad) {
                 true => Status::Fail,
                 false => Status::Undecided,
             };
@@ -517,6 +518,34 @@ fn what_was_talked_round_is_not_passed() {
     assert_eq!(
         p50.but.as_deref(),
         Some("5 of 8 trials of the new side failed")
+    );
+    assert!(!c.is_open_by_scatter());
+    // One crash more leaves no figure, and is no better for that.
+    let mut dead = run(1, &side(0.8, 0));
+    befall(&mut dead, |e| e.0 == 1, &[Damage::Failed; 8]);
+    let c = compare(&base, &dead, &CompareOptions::default());
+    assert_eq!(c.status(), Status::Fail);
+    // What is slower is not waived where the host disturbed all of it.
+    let mut hidden = run(1, &side(1.4, 0));
+    assert_eq!(
+        compare(&base, &hidden, &CompareOptions::default()).status(),
+        Status::Fail
+    );
+    befall(&mut hidden, everything, &[Damage::Disturbed; 8]);
+    let c = compare(&base, &hidden, &CompareOptions::default());
+    assert_eq!(
+        (c.status(), c.is_open_by_scatter()),
+        (Status::Undecided, false)
+    );
+    // What scatters is.
+    let mut restless = side(1.0, 0);
+    for (i, t) in (0..).zip(&mut restless.trials) {
+        t.drift = 1.0 + 0.3 * f64::from(i % 3);
+    }
+    let c = compare(&base, &run(1, &restless), &CompareOptions::default());
+    assert_eq!(
+        (c.status(), c.is_open_by_scatter()),
+        (Status::Undecided, true)
     );
     // Half a percent is lost where nothing was.
     let c = compare(&base, &run(1, &side(1.0, 2)), &CompareOptions::default());

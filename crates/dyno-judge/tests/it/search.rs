@@ -44,7 +44,7 @@ fn ladder(limits: &str) -> (Builder, Vec<ExperimentId>) {
             path: "limits.toml".into(),
             text: limits.into(),
         },
-        counts_delayed: true,
+        rules: Search::RULES,
     });
     (builder, ids)
 }
@@ -205,9 +205,9 @@ fn steal() -> Cause<Disturbance> {
 }
 
 /// A search on a host whose hypervisor takes time from two of three trials.
-fn stolen_from(counts_delayed: bool, seed: u64, limits: &str) -> (usize, Capacity) {
+fn stolen_from(rules: u32, seed: u64, limits: &str) -> (usize, Capacity) {
     let (mut builder, _) = ladder(limits);
-    builder.plan().search.as_mut().unwrap().counts_delayed = counts_delayed;
+    builder.plan().search.as_mut().unwrap().rules = rules;
     let (run, found) = searched(builder, seed, |trial, _| {
         if draw(seed + 100, trial.id) < 0.66 {
             trial.disturbed.push(steal());
@@ -222,14 +222,14 @@ fn trials_that_the_host_only_delayed_show_that_a_limit_is_met() {
     let value = |t: &Option<Tested>| t.as_ref().map_or(0.0, |t| t.value);
     let mut lower = 0;
     for seed in 0..12 {
-        let (trials, one) = stolen_from(true, seed, LIMITS);
+        let (trials, one) = stolen_from(Search::RULES, seed, LIMITS);
         assert_eq!(one.end, End::Found);
         let kept = value(&one.kept);
         assert!((65e3..82e3).contains(&kept), "{seed}: {kept}");
         assert!((80e3..95e3).contains(&value(&one.broken)), "{seed}");
         assert!(trials < 110, "{trials} trials");
         // So it was before, and so searches of older builds are still told.
-        let (_, before) = stolen_from(false, seed, LIMITS);
+        let (_, before) = stolen_from(1, seed, LIMITS);
         lower += usize::from(value(&before.kept) < kept / 2.0);
     }
     assert!(lower >= 10, "{lower} of 12");
@@ -238,8 +238,8 @@ fn trials_that_the_host_only_delayed_show_that_a_limit_is_met() {
 #[test]
 fn a_delayed_trial_shows_nothing_of_a_limit_that_a_backlog_makes_easier() {
     let cpu = "[[limit]]\nname = \"cheap\"\nmetric = \"cpu_per_message\"\nat_most = \"1 s\"\n";
-    let (_, one) = stolen_from(true, 1, &format!("{LIMITS}{cpu}"));
-    let (_, before) = stolen_from(false, 1, &format!("{LIMITS}{cpu}"));
+    let (_, one) = stolen_from(Search::RULES, 1, &format!("{LIMITS}{cpu}"));
+    let (_, before) = stolen_from(1, 1, &format!("{LIMITS}{cpu}"));
     assert_eq!(one.kept, before.kept);
     assert_eq!(one.end, before.end);
 }
@@ -261,7 +261,7 @@ fn a_delayed_trial_that_loses_messages_keeps_no_limit() {
     let text = found.render(Format::Table, &RenderOptions::default());
     assert!(
         text.contains(&format!(
-            "{0} trials, of which the host delayed {0}",
+            "{0} trials, of which the host disturbed {0}",
             kept.judged
         )),
         "{text}"
@@ -477,4 +477,32 @@ fn odd_sides_have_no_capacity_and_their_sentences() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_a_disturbed_trial_lost_keeps_its_value_open() {
+    let of = |rules| {
+        let (mut builder, _) = ladder(LIMITS);
+        builder.plan().search.as_mut().unwrap().rules = rules;
+        let (run, found) = searched(builder, 1, |trial, hz| {
+            if hz > 8e3 && trial.id.number % 3 == 0 {
+                trial.disturbed.push(disturbance());
+                trial.counts.lost = 500;
+            }
+        });
+        assert_eq!(capacities(&run).unwrap().unwrap(), found);
+        found.all[0].clone()
+    };
+    let kept = |one: &Capacity| one.kept.as_ref().unwrap().value;
+    assert!(kept(&of(1)) > 65e3);
+    let one = of(Search::RULES);
+    assert!(kept(&one) <= 8e3, "{:?}", one.kept);
+    assert!(
+        one.broken.as_ref().unwrap().value > 65e3,
+        "{:?}",
+        one.broken
+    );
+    let why: Vec<String> = one.between.iter().map(Tested::why).collect();
+    let said = "but not together with the trials that the host disturbed";
+    assert!(why.iter().any(|w| w.contains(said)), "{why:#?}");
 }

@@ -124,7 +124,7 @@ fn what_faults_do_not_go_with_is_told_with_its_place() {
                 path: "limits.toml".into(),
                 text: String::new(),
             },
-            counts_delayed: true,
+            rules: Search::RULES,
         });
     }));
     snapshot!(shown_all(&[

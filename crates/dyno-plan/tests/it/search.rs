@@ -15,7 +15,7 @@ fn searched(lines: &str, raise: Raised) -> Result<Plan, PlanError> {
         request.search = Some(Search {
             raise,
             until,
-            counts_delayed: true,
+            rules: Search::RULES,
         });
     })
 }

@@ -33,7 +33,7 @@ same library.
 The last line gives the verdict, the ratio NEW/BASE with its 95 % interval, and the smallest slowdown that this comparison would have \
 found with a chance of 80 %. If that slowdown is too large for you, allow more time with --budget.
 
-Exit codes: 8 slower; 7 undecided, unless --allow-undecided is given; 4 neither of these, but trials failed; otherwise 0. Dyno stores the \
+Exit codes: 8 slower; 7 undecided, unless --allow-undecided is given and only scatter leaves it undecided; 4 neither of these, but trials failed; otherwise 0. Dyno stores the \
 run, so `dyno compare`, `dyno report` and `dyno run --resume RUN --more N` can use it.")]
 pub(crate) struct GateArgs {
     /// The base: a stack, the path of the `dyno` program of another build, or `same` for NEW itself.

@@ -61,7 +61,7 @@ trials are included, and if the lost messages are left out.
 
 Exit codes: 0, or 5 if a part of a run could not be read. With --fail-on slower also 8 if the new side is slower, \
 delivers less, loses more or fails more often; 7 if this is undecided for a headline quantile, the rate, the \
-losses or the failures, unless --allow-undecided is given. A sentence below the table gives the verdict, \
+losses or the failures, unless --allow-undecided is given and only scatter or too few messages leave it undecided. A sentence below the table gives the verdict, \
 the figure that decides it, and the smallest slowdown that this comparison would have found with a chance of 80 %.")]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or a run measured with --against: a directory, or `latest`. Two files are read as

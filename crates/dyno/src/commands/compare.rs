@@ -52,7 +52,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result {
         .fail_on
         .and_then(|FailOn::Slower| match comparison.status() {
             Status::Pass => None,
-            Status::Undecided => (!args.allow_undecided).then_some(Code::Undecided),
+            Status::Undecided => {
+                let is_allowed = args.allow_undecided && comparison.is_open_by_scatter();
+                (!is_allowed).then_some(Code::Undecided)
+            }
             Status::Fail => Some(Code::Slower),
         });
     let options = render_options();

@@ -75,14 +75,15 @@ pub(crate) fn gate(args: GateArgs) -> Result {
         .run
         .trials;
     let failed = trials.iter().filter(|t| t.outcome != Outcome::Completed);
-    match failed.count() {
-        failed if failed > 0 && judged == ExitCode::SUCCESS => {
-            let all = counted(trials.len(), "trial");
-            terminal::say(format!(
-                "{failed} of {all} failed; the remarks give the reasons"
-            ));
-            Ok(Code::FailedTrials.into())
-        }
+    let failed = failed.count();
+    if failed > 0 {
+        let all = counted(trials.len(), "trial");
+        terminal::say(format!(
+            "{failed} of {all} failed; the remarks give the reasons"
+        ));
+    }
+    match failed {
+        1.. if judged == ExitCode::SUCCESS => Ok(Code::FailedTrials.into()),
         _ => {
             if judged == Code::Undecided.into() {
                 terminal::say(format!(

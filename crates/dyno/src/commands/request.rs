@@ -48,7 +48,7 @@ pub(super) fn request(args: &RunArgs, seed: u64) -> Result<(Catalog, Request)> {
         request.search = Some(Search {
             raise,
             until,
-            counts_delayed: true,
+            rules: Search::RULES,
         });
         // Of a run that is repeated: a search adds trials by its own rule.
         request.precision = None;
