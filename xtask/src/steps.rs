@@ -3,6 +3,7 @@
 use crate::Outcome;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -142,6 +143,28 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
         println!("── UNSTEADY: {name} failed beside other tests and passed alone");
     }
     outcome
+}
+
+/// Does two things at once; both come to their end, also where the other one fails.
+pub(crate) fn both_succeed(
+    first: impl FnOnce() -> Outcome,
+    second: impl FnOnce() -> Outcome + Send,
+) -> Outcome {
+    match both(first, second) {
+        (Err(first), Err(second)) => Err(format!("{first}\n{second}")),
+        (first, second) => first.and(second),
+    }
+}
+
+/// Does two things at once, and gives what both give.
+fn both<T, U: Send>(first: impl FnOnce() -> T, second: impl FnOnce() -> U + Send) -> (T, U) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        // Its thread has said why it panicked.
+        let second = second.join().unwrap_or_else(|e| resume_unwind(e));
+        (first, second)
+    })
 }
 
 /// Where more tests fail than these, a change broke them.
