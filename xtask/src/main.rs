@@ -117,7 +117,8 @@ fn test() -> Outcome {
         || adapters::run(&metadata.target_directory, &in_c),
     )?;
     adapters::place_debug(&metadata.target_directory)?;
-    let outcome = steps::run(&tests);
+    let [first, second] = &tests.lanes;
+    let outcome = steps::run_in_lanes(&tests.alone, [first, second]);
     for line in chores::not_tested() {
         println!("── {line}");
     }
