@@ -125,6 +125,12 @@ pub(crate) fn equip_for_cargo() -> Outcome {
     install(&in_rust)
 }
 
+/// Installs what all adapters are built from.
+pub(crate) fn equip_all() -> Outcome {
+    let all = manifest::all()?;
+    install(&all.iter().collect::<Vec<_>>())
+}
+
 /// Configures and builds one adapter, and copies its library to the others.
 fn build(manifest: &Manifest, target: &Path, sanitize: bool) -> Outcome {
     let name = manifest.name.as_str();

@@ -3,13 +3,14 @@
 use crate::metadata::Metadata;
 use crate::steps::{Step, cargo};
 use crate::{packages, web};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Builds everything, with all features.
+/// Builds what tests run, with all features. Clippy checks the benches.
 pub(crate) fn build() -> Step {
     cargo(
         "build",
-        "build --workspace --all-targets --features dyno/full --locked",
+        "build --workspace --lib --bins --tests --examples --features dyno/full --locked",
     )
 }
 
@@ -87,45 +88,77 @@ fn test_threads() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from) + 3
 }
 
-/// Tests what was built, the page's scripts too. The loom models have a target directory of their own, because
-/// their flags would make cargo build everything twice in turns.
-pub(crate) fn test(metadata: &Metadata) -> Result<Vec<Step>, String> {
+/// The tests of what was built, the page's scripts too.
+pub(crate) struct Tests {
+    /// The tests of the whole program, which measure.
+    pub(crate) alone: Step,
+    /// All others, in two lanes that run side by side after it.
+    pub(crate) lanes: [Vec<Step>; 2],
+}
+
+/// All tests. The loom models have a target directory of their own, because their flags would make cargo build
+/// everything twice in turns.
+pub(crate) fn test(metadata: &Metadata) -> Result<Tests, String> {
     let loom = metadata.target_directory.join("loom");
     let daemons = packages::daemons_in(metadata).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
     // The stand-in is an example of the adapter.
     let stand_in = metadata.target_directory.join("debug/examples/databroker");
     let databroker = databroker()?.unwrap_or(stand_in);
-    Ok(vec![
+    let rust = |name, programs: &str| {
         cargo(
-            "tests and doc tests",
+            name,
             "test --workspace --features dyno/full --locked --no-fail-fast",
         )
+        .of(programs)
         .with("PROPTEST_RNG_SEED", SEED)
         .with("RUST_TEST_THREADS", test_threads().to_string())
         // What exports are for reads them: it was installed before, so that missing it is a failure.
         .with("DYNO_REQUIRE_READERS", "1")
         .with("DYNO_KUKSA_DATABROKER", databroker.to_string_lossy())
         .with("PATH", format!("{}:{path}", daemons.display()))
-        .repeating(),
-        web::tests(metadata),
-        python(
-            metadata,
-            "the Python package",
-            "-m unittest discover -s python/tests",
-        ),
-        python(
-            metadata,
-            "the action, templates, the dashboard and how-to pages",
-            "-m unittest discover -s ci/tests",
-        ),
-        cargo(
-            "loom models of the shared-memory exchange",
-            "test --package dyno-adapter-floor --lib --release --locked",
-        )
-        .with("RUSTFLAGS", "--cfg loom")
-        .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
-    ])
+        .repeating()
+    };
+    Ok(Tests {
+        alone: rust("tests of the whole program", &format!("--test {WHOLE}")),
+        lanes: [
+            vec![
+                rust("all other tests", &others(metadata)),
+                rust("doc tests", "--doc"),
+            ],
+            vec![
+                web::tests(metadata),
+                python(
+                    metadata,
+                    "the Python package",
+                    "-m unittest discover -s python/tests",
+                ),
+                python(
+                    metadata,
+                    "the action, templates, the dashboard and how-to pages",
+                    "-m unittest discover -s ci/tests",
+                ),
+                cargo(
+                    "loom models of the shared-memory exchange",
+                    "test --package dyno-adapter-floor --lib --release --locked",
+                )
+                .with("RUSTFLAGS", "--cfg loom")
+                .with("CARGO_TARGET_DIR", loom.to_string_lossy()),
+            ],
+        ],
+    })
+}
+
+/// The test program that runs the whole program.
+const WHOLE: &str = "e2e";
+
+/// What has cargo test everything but that program and doc tests: it takes names of programs, and none to leave out.
+fn others(metadata: &Metadata) -> String {
+    let targets = metadata.members().flat_map(|package| &package.targets);
+    let programs = targets.filter(|target| target.kind == ["test"] && target.name != WHOLE);
+    let names: BTreeSet<&str> = programs.map(|target| &*target.name).collect();
+    let options = names.iter().map(|name| format!(" --test {name}"));
+    options.fold("--lib --bins".to_owned(), |line, option| line + &option)
 }
 
 /// Tests in Python, with the readers of exports and the debug build of `dyno`.

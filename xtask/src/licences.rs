@@ -92,6 +92,7 @@ mod tests {
             license: license.map(Into::into),
             repository: None,
             dependencies: Vec::new(),
+            targets: Vec::new(),
             manifest_path: "Cargo.toml".into(),
         };
         let metadata = Metadata {

@@ -101,16 +101,24 @@ fn test() -> Outcome {
     packages::of_tests()?;
     // Said before what takes long: Debian 12's own node is too old.
     packages::of_web()?;
-    packages::readers(&metadata)?;
-    packages::daemons(&metadata)?;
+    // Downloads take time, compilers take the CPUs.
+    steps::both_succeed(
+        || packages::daemons(&metadata),
+        || packages::readers(&metadata),
+    )?;
     kernel::fetch()?;
     packages::vsock()?;
-    adapters::equip_for_cargo()?;
-    adapters::run(&metadata.target_directory, &adapters::in_c()?)?;
+    adapters::equip_all()?;
     web::run(&metadata, &["--check".to_owned()])?;
-    steps::run(&[chores::build()])?;
+    // Many adapters are one file for one CPU.
+    let in_c = adapters::in_c()?;
+    steps::both_succeed(
+        || steps::run(&[chores::build()]),
+        || adapters::run(&metadata.target_directory, &in_c),
+    )?;
     adapters::place_debug(&metadata.target_directory)?;
-    let outcome = steps::run(&tests);
+    let [first, second] = &tests.lanes;
+    let outcome = steps::run_in_lanes(&tests.alone, [first, second]);
     for line in chores::not_tested() {
         println!("── {line}");
     }

@@ -26,7 +26,16 @@ pub(crate) struct Package {
     /// The address of its source.
     pub(crate) repository: Option<String>,
     pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
     pub(crate) manifest_path: PathBuf,
+}
+
+/// What cargo builds of a package.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    /// Such as `lib`, `bin` and `test`.
+    pub(crate) kind: Vec<String>,
+    pub(crate) name: String,
 }
 
 /// One line of a manifest's tables of dependencies.

@@ -96,10 +96,15 @@ pub(crate) fn readers(metadata: &Metadata) -> Outcome {
         install(PYTHON.iter().copied())?;
     }
     let [place, list, python] = [&place, &list, &python].map(|p| p.to_string_lossy().into_owned());
-    fetch(&["python3", "-m", "venv", "--clear", &place], "PyPI")?;
+    let kept = |words: &[&str]| {
+        println!("── {}", words.join(" "));
+        let mut command = Command::new(words[0]);
+        steps::output(command.args(&words[1..])).map_err(|e| advised(&e, "PyPI"))
+    };
+    kept(&["python3", "-m", "venv", "--clear", &place])?;
     let pip = "-m pip install --quiet --disable-pip-version-check --requirement";
     let words: Vec<&str> = [&*python].into_iter().chain(pip.split(' ')).collect();
-    fetch(&[&words[..], &[&list]].concat(), "PyPI")?;
+    kept(&[&words[..], &[&list]].concat())?;
     files::write(&installed, wanted)
 }
 
@@ -184,11 +189,14 @@ pub(crate) fn daemons_in(metadata: &Metadata) -> PathBuf {
 /// Runs a command that takes what it needs from `registry`.
 fn fetch(words: &[&str], registry: &str) -> Outcome {
     println!("── {}", words.join(" "));
-    steps::done(Command::new(words[0]).args(&words[1..])).map_err(|e| {
-        format!(
-            "{e}; see above; where it could not fetch something, see that {registry} can be reached, then run this again"
-        )
-    })
+    let done = steps::done(Command::new(words[0]).args(&words[1..]));
+    done.map_err(|e| advised(&format!("{e}; see above"), registry))
+}
+
+fn advised(error: &str, registry: &str) -> String {
+    format!(
+        "{error}; where it could not fetch something, see that {registry} can be reached, then run this again"
+    )
 }
 
 /// Installs the packages that are missing, all at once. Only Debian and its like are known here; on

@@ -3,8 +3,13 @@
 use crate::Outcome;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+/// How a step ended; of `cargo test`, what failed.
+type Ended = Result<(ExitStatus, Failures), String>;
 
 /// One command.
 pub(crate) struct Step {
@@ -15,6 +20,8 @@ pub(crate) struct Step {
     environment: Vec<(&'static str, String)>,
     /// Where it runs, if not where the chore does.
     directory: Option<PathBuf>,
+    /// Of `cargo test`: the options that select test programs.
+    programs: Vec<String>,
     /// Whether a test that fails runs once more, alone.
     repeats: bool,
 }
@@ -31,6 +38,7 @@ impl Step {
             words: line.split_whitespace().map(str::to_owned).collect(),
             environment: Vec::new(),
             directory: None,
+            programs: Vec::new(),
             repeats: false,
         }
     }
@@ -48,6 +56,12 @@ impl Step {
         self
     }
 
+    /// A step of `cargo test` for these programs only, such as `--test e2e`.
+    pub(crate) fn of(mut self, programs: &str) -> Self {
+        self.programs = programs.split_whitespace().map(str::to_owned).collect();
+        self
+    }
+
     pub(crate) fn inside(mut self, directory: PathBuf) -> Self {
         self.directory = Some(directory);
         self
@@ -60,24 +74,58 @@ impl Step {
     }
 
     /// Runs it; of `cargo test`, what failed.
-    fn run(&self) -> Result<(ExitStatus, Failures), String> {
+    fn run(&self) -> Ended {
+        if self.words.get(1).is_some_and(|word| word == "test") {
+            return self.watch(|line| println!("{line}"));
+        }
         println!("── {}: {}", self.name, self.command_line());
+        let status = self.command().status().map_err(|e| self.not_started(&e))?;
+        Ok((status, Failures::default()))
+    }
+
+    /// Runs it beside other steps, and gives all that it printed, so that no line of theirs comes in between.
+    fn run_beside(&self) -> (String, Ended) {
+        let started = Instant::now();
+        let mut printed = String::new();
+        let mut ended = self.watch(|line| printed.extend([line, "\n"]));
+        if let Ok((status, failures)) = &mut ended
+            && !status.success()
+        {
+            failures.shown = last(printed.lines().map(str::to_owned).collect());
+        }
+        let seconds = started.elapsed().as_secs();
+        printed += &format!(
+            "── {}: ended after {seconds} s, beside other tests",
+            self.name
+        );
+        (printed, ended)
+    }
+
+    /// Runs it, and shows each line of it.
+    fn watch(&self, mut show: impl FnMut(&str)) -> Ended {
+        show(&format!("── {}: {}", self.name, self.command_line()));
+        let mut failures = Failures::default();
+        let status = watched(&mut self.command(), |line| {
+            show(line);
+            failures.read(line);
+        });
+        failures.end_program();
+        Ok((status.map_err(|e| self.not_started(&e))?, failures))
+    }
+
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.words[0]);
         command
-            .args(&self.words[1..])
+            .args(self.words[1..].iter().chain(&self.programs))
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        let mut failures = Failures::default();
-        let status = if self.words.get(1).is_some_and(|word| word == "test") {
-            watched(&mut command, |line| failures.read(line))
-        } else {
-            command.status()
-        };
-        let status = status.map_err(|e| format!("cannot start {}: {e}", self.words[0]))?;
-        failures.end_program();
-        Ok((status, failures))
+        command
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> String {
+        format!("cannot start {}: {error}", self.words[0])
     }
 
     fn failed(&self, status: ExitStatus) -> String {
@@ -87,14 +135,15 @@ impl Step {
     /// The same `cargo test` for some tests of one program, such as `-p dyno --test e2e`, one after the other. All packages stay
     /// selected: with fewer, cargo would build libraries again with fewer features.
     fn only(&self, program: &str, names: &[String]) -> Step {
-        let words = program.split_whitespace().skip(2).map(str::to_owned);
+        let program = program.split_whitespace().skip(2).map(str::to_owned);
         let of_harness = ["--", "--exact", "--test-threads=1"].map(str::to_owned);
-        let rest = words.chain(of_harness).chain(names.iter().cloned());
+        let rest = program.chain(of_harness).chain(names.iter().cloned());
         Step {
             name: "once more, alone",
-            words: self.words.iter().cloned().chain(rest).collect(),
+            words: self.words.clone(),
             environment: self.environment.clone(),
             directory: self.directory.clone(),
+            programs: rest.collect(),
             repeats: false,
         }
     }
@@ -104,7 +153,8 @@ impl Step {
             .environment
             .iter()
             .map(|(name, value)| format!("{name}={value:?} "));
-        let line = environment.collect::<String>() + &self.words.join(" ");
+        let words = [&self.words[..], &self.programs].concat();
+        let line = environment.collect::<String>() + &words.join(" ");
         match &self.directory {
             Some(directory) => format!("cd {directory:?} && {line}"),
             None => line,
@@ -112,30 +162,94 @@ impl Step {
     }
 }
 
-/// Runs the steps in order, up to the first that fails. Test programs that failed are shown once more at the
-/// end, since what ran after them may fill screens.
+/// Runs the steps in order, up to the first that fails.
 pub(crate) fn run(steps: &[Step]) -> Outcome {
-    let mut unsteady = Vec::new();
-    let outcome = steps.iter().try_for_each(|step| {
+    steps.iter().try_for_each(|step| {
         let (status, failures) = step.run()?;
         if status.success() {
             return Ok(());
         }
-        let failed = failures.few(step.repeats, status);
         println!("{}", failures.shown());
-        if failed.is_empty() {
-            return Err(step.failed(status));
-        }
-        for (program, names) in failed {
-            let again = step.only(&program, &names);
-            let (status, failures) = again.run()?;
-            // Names that no program knows are no failure for cargo.
-            if !status.success() || failures.passed < names.len() {
+        Err(step.failed(status))
+    })
+}
+
+/// Runs the first step alone, then the steps of two lanes, one lane beside the other. A step that fails keeps no other
+/// from running: what failed is shown and tried again when nothing else runs.
+pub(crate) fn run_in_lanes<'a>(alone: &'a Step, lanes: [&'a [Step]; 2]) -> Outcome {
+    let shown = |step| (step, Step::run(step));
+    let beside = |step: &'a Step| {
+        println!("── {} beside the tests that follow", step.name);
+        let (printed, ended) = step.run_beside();
+        println!("{printed}");
+        (step, ended)
+    };
+    let whole = shown(alone);
+    let (first, second) = both(
+        || lanes[0].iter().map(shown).collect::<Vec<_>>(),
+        || lanes[1].iter().map(beside).collect::<Vec<_>>(),
+    );
+    judge(std::iter::once(whole).chain(first).chain(second))
+}
+
+/// Does two things at once; both come to their end, also where the other one fails.
+pub(crate) fn both_succeed(
+    first: impl FnOnce() -> Outcome,
+    second: impl FnOnce() -> Outcome + Send,
+) -> Outcome {
+    match both(first, second) {
+        (Err(first), Err(second)) => Err(format!("{first}\n{second}")),
+        (first, second) => first.and(second),
+    }
+}
+
+/// Does two things at once, and gives what both give.
+fn both<T, U: Send>(first: impl FnOnce() -> T, second: impl FnOnce() -> U + Send) -> (T, U) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        // Its thread has said why it panicked.
+        let second = second.join().unwrap_or_else(|e| resume_unwind(e));
+        (first, second)
+    })
+}
+
+/// Runs failed tests once more, if they are few and nothing else failed. Test programs that failed are shown once more
+/// before, since what ran after them may fill screens.
+fn judge<'a>(ended: impl IntoIterator<Item = (&'a Step, Ended)>) -> Outcome {
+    // Certain is a failure that is not of a few tests.
+    let (mut errors, mut again, mut is_certain) = (Vec::new(), Vec::new(), false);
+    for (step, ended) in ended {
+        match ended {
+            Ok((status, _)) if status.success() => {}
+            Ok((status, failures)) => {
+                let named = failures.named(step.repeats, status);
                 println!("{}", failures.shown());
-                return Err(again.failed(status));
+                errors.push(step.failed(status));
+                is_certain |= named.is_empty();
+                let named = named.into_iter();
+                again.extend(named.map(|(program, names)| (step, program, names)));
             }
-            unsteady.extend(names.iter().map(|name| format!("{program}: {name}")));
+            Err(error) => {
+                errors.push(error);
+                is_certain = true;
+            }
         }
+    }
+    let number: usize = again.iter().map(|(_, _, names)| names.len()).sum();
+    if is_certain || number > MOST_AGAIN {
+        return Err(errors.join("\n"));
+    }
+    let mut unsteady = Vec::new();
+    let outcome = again.iter().try_for_each(|(step, program, names)| {
+        let again = step.only(program, names);
+        let (status, failures) = again.run()?;
+        // Names that no program knows are no failure for cargo.
+        if !status.success() || failures.passed < names.len() {
+            println!("{}", failures.shown());
+            return Err(again.failed(status));
+        }
+        unsteady.extend(names.iter().map(|name| format!("{program}: {name}")));
         Ok(())
     });
     for name in unsteady {
@@ -147,8 +261,8 @@ pub(crate) fn run(steps: &[Step]) -> Outcome {
 /// Where more tests fail than these, a change broke them.
 const MOST_AGAIN: usize = 5;
 
-/// Runs a command, passes on what it prints, and shows each line of it. Both streams are one pipe, so that lines come in the order in which
-/// they were written.
+/// Runs a command and shows each line that it prints. Both streams are one pipe, so that lines come in the order in
+/// which they were written.
 fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result<ExitStatus> {
     let (printed, pipe) = std::io::pipe()?;
     let started = command.stdout(pipe.try_clone()?).stderr(pipe).spawn();
@@ -157,10 +271,14 @@ fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result
     let mut child = started?;
     for line in BufReader::new(printed).split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
-        println!("{line}");
         show(&line);
     }
     child.wait()
+}
+
+/// The last lines, as many as are shown again of one program at most.
+fn last(mut lines: Vec<String>) -> Vec<String> {
+    lines.split_off(lines.len().saturating_sub(200))
 }
 
 /// What `cargo test` said of the test programs that failed.
@@ -186,9 +304,6 @@ struct Failures {
 }
 
 impl Failures {
-    /// Lines of one program that are shown again at most.
-    const MOST: usize = 200;
-
     fn read(&mut self, line: &str) {
         let begun = line.trim_start();
         if begun.starts_with("Running ") || begun.starts_with("Doc-tests ") {
@@ -253,18 +368,16 @@ impl Failures {
         self.names.clear();
         let program = std::mem::take(&mut self.program);
         if std::mem::take(&mut self.failed) {
-            let first = program.len().saturating_sub(Self::MOST);
-            self.shown.extend(program.into_iter().skip(first));
+            self.shown.extend(last(program));
         }
     }
 
-    /// The tests to try again: all that failed, if they are few, each has a name, and nothing else failed.
-    fn few(&self, repeats: bool, status: ExitStatus) -> BTreeMap<String, Vec<String>> {
-        let number: usize = self.tests.values().map(Vec::len).sum();
+    /// The tests to try again: all that failed, if each has a name and nothing else failed.
+    fn named(&self, repeats: bool, status: ExitStatus) -> BTreeMap<String, Vec<String>> {
         // Cargo ends with 101 where tests failed, and then it has run all programs.
         let all_ran = status.code() == Some(101) && self.counted == Some(self.programs);
         let all_have_names = self.tests.len() == self.programs && !self.died;
-        match repeats && all_ran && all_have_names && number <= MOST_AGAIN {
+        match repeats && all_ran && all_have_names {
             true => self.tests.clone(),
             false => BTreeMap::new(),
         }
@@ -433,14 +546,14 @@ mod tests {
     fn few_failed_tests_are_tried_again_alone() {
         let first = [&PRINTED[..FIRST], &["error: 1 target failed:"]].concat();
         let failures = read(&first);
-        let few = failures.few(true, code(101));
+        let named = failures.named(true, code(101));
         let program = "-p a --test all";
         let expected = vec!["bad".to_owned(), "worse".to_owned()];
-        assert_eq!(few, BTreeMap::from([(program.to_owned(), expected)]));
-        assert!(failures.few(false, code(101)).is_empty());
+        assert_eq!(named, BTreeMap::from([(program.to_owned(), expected)]));
+        assert!(failures.named(false, code(101)).is_empty());
         let step = cargo("all", "test --workspace").with("A", "1").repeating();
         assert_eq!(
-            step.only(program, &few[program]).command_line(),
+            step.only(program, &named[program]).command_line(),
             r#"A="1" cargo test --workspace --test all -- --exact --test-threads=1 bad worse"#
         );
     }
@@ -477,15 +590,21 @@ mod tests {
             ],
         ];
         for lines in cases {
-            let few = read(&lines).few(true, code(101));
-            assert!(few.is_empty(), "{few:?} of {lines:#?}");
+            let named = read(&lines).named(true, code(101));
+            assert!(named.is_empty(), "{named:?} of {lines:#?}");
         }
         let ended = [first, &[end]].concat();
-        assert!(read(&ended).few(true, code(1)).is_empty());
-        let names = ["    a", "    b", "    c", "    d", "    e", "    f"];
-        let result = "test result: FAILED. 0 passed; 6 failed; 0 ignored";
-        let many = [&["failures:"], &names[..], &[result, named, end]].concat();
-        assert!(read(&many).few(true, code(101)).is_empty());
+        assert!(read(&ended).named(true, code(1)).is_empty());
+        // Three and three are more than a few.
+        let names = ["failures:", "    a", "    b", "    c"];
+        let result = "test result: FAILED. 0 passed; 3 failed; 0 ignored";
+        let many = [&names[..], &[result, named, end]].concat();
+        let step = Step::new("tests", "/nonexistent test").repeating();
+        let three = || (&step, Ok((code(101), read(&many))));
+        let error = judge(vec![three(), three()]).unwrap_err();
+        assert!(!error.contains("cannot start"), "{error}");
+        let tried = judge(vec![three()]).unwrap_err();
+        assert!(tried.starts_with("cannot start"), "{tried}");
     }
 
     /// A program of one test, which fails always, fails the first time, or is unknown the second time.
@@ -513,11 +632,67 @@ mod tests {
             );
             std::fs::write(scratch.join("test"), script).unwrap();
             let step = || Step::new("tests", "sh test").inside(scratch.clone());
-            assert!(run(&[step()]).is_err());
+            assert!(run_in_lanes(&step(), [&[], &[]]).is_err());
             std::fs::remove_file(scratch.join("seen")).unwrap();
-            assert_eq!(run(&[step().repeating()]).is_ok(), expected);
+            let repeating = step().repeating();
+            assert_eq!(run_in_lanes(&repeating, [&[], &[]]).is_ok(), expected);
             std::fs::remove_dir_all(&scratch).unwrap();
         }
+    }
+
+    /// A shell script, which leaves a file when it begins.
+    fn script(name: &'static str, line: &str, directory: &tempfile::TempDir) -> Step {
+        let line = format!("touch {name}; {line}");
+        let step = Step::new(name, "sh -c").and(&line);
+        step.inside(directory.path().to_owned())
+    }
+
+    #[test]
+    fn lanes_run_side_by_side_after_the_first_step() {
+        let scratch = tempfile::tempdir().unwrap();
+        let wait_for = |file| {
+            format!("for _ in $(seq 3000); do [ -e {file} ] && exit; sleep 0.01; done; exit 1")
+        };
+        let first = script("first", "[ ! -e a ] && [ ! -e b ]", &scratch);
+        // They succeed only where they run at once.
+        let a = script("a", &wait_for("b"), &scratch);
+        let b = script("b", &wait_for("a"), &scratch);
+        assert_eq!(run_in_lanes(&first, [&[a], &[b]]), Ok(()));
+    }
+
+    #[test]
+    fn a_step_that_fails_in_any_lane_is_named_and_keeps_no_other_from_running() {
+        for failing in ["first", "a", "b"] {
+            let scratch = tempfile::tempdir().unwrap();
+            let script = |name| {
+                let line = if name == failing { "exit 3" } else { "true" };
+                script(name, line, &scratch)
+            };
+            let lanes = [[script("a"), script("c")], [script("b"), script("d")]];
+            let error = run_in_lanes(&script("first"), [&lanes[0], &lanes[1]]).unwrap_err();
+            assert!(
+                error.starts_with(&format!("{failing} failed (exit status: 3)")),
+                "{error}"
+            );
+            assert_eq!(
+                std::fs::read_dir(scratch.path()).unwrap().count(),
+                5,
+                "{failing}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_step_beside_others_prints_stands_between_its_name_and_its_end() {
+        let step = Step::new("both", "sh -c").and("echo one; echo two >&2; exit 1");
+        let (printed, ended) = step.run_beside();
+        let (status, failures) = ended.unwrap();
+        assert!(!status.success());
+        assert!(failures.shown().ends_with("one\ntwo"));
+        let lines: Vec<&str> = printed.lines().collect();
+        assert!(lines[0].starts_with("── both: sh -c"), "{printed}");
+        assert_eq!(lines[1..3], ["one", "two"]);
+        assert!(lines[3].starts_with("── both: ended after"), "{printed}");
     }
 
     #[test]
