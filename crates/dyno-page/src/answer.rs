@@ -18,7 +18,8 @@ pub struct Answer {
     /// Their places in `show.experiments`, best first: those that deliver by the p50 of the headline, then
     /// those of which trials failed, those that drop messages, those whose p50 is infinite, those without one, and the failed.
     pub experiments: Vec<usize>,
-    /// The best one and those that cannot be told from it; empty where there is none.
+    /// The best one and those that cannot be told from it; empty where there is none, or where trials of it failed or
+    /// are missing.
     pub best: Vec<usize>,
     /// The headline metric.
     pub metric: &'static str,
@@ -48,7 +49,7 @@ pub struct AnswerRow {
     pub cpu: String,
     /// Share of the offered messages that arrived.
     pub delivered: String,
-    /// Failed of all trials.
+    /// Failed and missing of all trials.
     pub failures: String,
 }
 
@@ -58,11 +59,13 @@ pub(crate) fn answers(summary: &Summary, manifest: &RunManifest) -> Vec<Answer> 
 }
 
 fn answer(question: &Question<'_>) -> Answer {
+    let ranked = ranked(question);
+    let fastest = ranked.fastest();
     let Ranked {
         entries,
         best,
         metric,
-    } = ranked(question);
+    } = ranked;
     let (named, others): (Vec<_>, Vec<_>) = entries.iter().partition(|x| best.contains(&x.place));
     let rows = match named.is_empty() {
         true => entries.iter().take(1).map(Entry::row).collect(),
@@ -78,7 +81,7 @@ fn answer(question: &Question<'_>) -> Answer {
             .join(" "),
         hint: words::hint(question),
         experiments: entries.iter().map(|x| x.place).collect(),
-        best,
+        best: fastest,
         metric: metric.as_str(),
         rows,
     }
@@ -120,7 +123,9 @@ impl Entry<'_> {
             delivered,
             failures: match words::failed(e) {
                 None => "none".into(),
-                Some(_) if !is_deaf(e) => format!("{} of {} trials", e.trials.failed, trials(e)),
+                Some(_) if e.trials.failed > 0 && e.missing == 0 && !is_deaf(e) => {
+                    format!("{} of {} trials", e.trials.failed, trials(e))
+                }
                 Some(text) => text,
             },
         }

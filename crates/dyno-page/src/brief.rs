@@ -2,7 +2,9 @@
 //! deliver, and how far to trust all of this on this host. On a terminal they take at most eight lines at a usual width.
 
 use crate::question::{Question, questions};
-use crate::ranking::{ENOUGH, Entry, Ranked, Standing, floor, interval, ranked, yardstick};
+use crate::ranking::{
+    ENOUGH, Entry, Ranked, Standing, all_failed, floor, interval, ranked, yardstick,
+};
 use crate::words::rate;
 use dyno_model::Experiment;
 use dyno_model::factors;
@@ -32,7 +34,7 @@ pub fn answers(summary: &Summary, manifest: &RunManifest) -> Option<AnswersSumma
     let of = |(question, ranked): (String, &Ranked<'_>)| AnswerSummary {
         question,
         answer: line(ranked, None),
-        best: ranked.best.clone(),
+        best: ranked.fastest(),
     };
     Some(AnswersSummary {
         title: title(&all, false),
@@ -70,7 +72,7 @@ fn asked<'a>(
         return None;
     }
     let mut questions = questions(summary, manifest);
-    questions.sort_by_cached_key(|q| ranked(q).best.is_empty());
+    questions.sort_by_cached_key(|q| ranked(q).fastest().is_empty());
     let all: Vec<Ranked<'a>> = questions.iter().map(ranked).collect();
     (!all.is_empty()).then_some((questions, all))
 }
@@ -104,7 +106,7 @@ fn lines(
             lines.push(format!("{start}{part}"));
         }
     }
-    let more = more_answers(more.iter().map(|r| r.best.is_empty()));
+    let more = more_answers(more.iter().map(|r| r.fastest().is_empty()));
     lines.extend(more.map(|more| format!("  {more}: see the table, or `dyno report`")));
     lines.extend(wrap(&trust(questions), width, 2));
     lines
@@ -179,7 +181,7 @@ fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
     let equal = ranked.entries.iter();
     let equal: Vec<&Entry<'_>> = equal.filter(|x| ranked.best.contains(&x.place)).collect();
     let said = |most: usize| {
-        let mut parts = vec![head(first, &equal, most)];
+        let mut parts = vec![head(ranked, first, &equal, most)];
         parts.extend(left_out(ranked, first.rank(), most));
         parts
     };
@@ -201,7 +203,7 @@ fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
 
 /// The best stack with its figure and what must be said with it, or why none has one; `equal`: itself and those that cannot be told
 /// from it, of which at most so many are named.
-fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
+fn head(ranked: &Ranked<'_>, first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
     let best = names(equal, most.max(1), "or");
     match &first.standing {
         Standing::Delivers(p50) => {
@@ -235,8 +237,10 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
         Standing::Fails(p50) => {
             let what = if first.e.outage.is_some() {
                 "no stack succeeded in every trial"
-            } else {
+            } else if all_failed(ranked.entries.iter()) {
                 "every stack that delivers has failed trials"
+            } else {
+                "no stack that delivers succeeded in every planned trial"
             };
             format!("{what}; {best} {}", interval(p50))
         }
@@ -252,10 +256,11 @@ fn head(first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
 /// Those that do not stand with the best one, by reason, at most so many of each with their names, else how many.
 fn left_out(ranked: &Ranked<'_>, rank: u8, most: usize) -> Vec<String> {
     type Is = fn(&Entry<'_>) -> bool;
-    let kinds: [(&str, Is); 5] = [
+    let kinds: [(&str, Is); 6] = [
         ("with unsuccessful trials", |x| {
-            matches!(x.standing, Standing::Fails(_) | Standing::Failed(_))
+            matches!(x.standing, Standing::Fails(_) | Standing::Failed(_)) && !lacks_trials(x)
         }),
+        ("with missing trials", lacks_trials),
         ("dropping messages", |x| {
             matches!(x.standing, Standing::Drops(_))
         }),
@@ -281,6 +286,12 @@ fn left_out(ranked: &Ranked<'_>, rank: u8, most: usize) -> Vec<String> {
         (!those.is_empty()).then_some(text)
     });
     said.collect()
+}
+
+/// Whether trials are missing and no other failed.
+fn lacks_trials(x: &Entry<'_>) -> bool {
+    let is_missing = x.e.missing > 0 && x.e.trials.failed == 0;
+    matches!(x.standing, Standing::Fails(_)) && is_missing
 }
 
 /// `a, b or 3 more`: at most so many names, `joined` by a word.

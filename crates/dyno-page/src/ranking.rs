@@ -4,6 +4,9 @@
 //! named apart, with what it delivers, and so is one whose figures are those of the trials that survived; whatever is lost is said of every stack that is called best. Stacks whose
 //! intervals overlap that of the best cannot be told from it, and are said to be so. Yardsticks are never
 //! best.
+//!
+//! By the law of verdicts (ADR 34) a stack is called fastest only if all of its planned trials are there and succeeded,
+//! and if it is so with the trials that the host disturbed as well.
 
 use crate::question::Question;
 use dyno_model::{Metric, TrialFigure};
@@ -17,7 +20,8 @@ pub(crate) const ENOUGH: f64 = 0.99;
 /// How a stack comes out.
 pub(crate) enum Standing {
     Delivers(Estimate),
-    /// Of what survived: trials failed, or receivers stayed deaf in them.
+    /// Of what survived: trials failed or are missing, receivers stayed deaf in them, or it delivers only where those
+    /// are left out that the host disturbed.
     Fails(Estimate),
     Drops(Estimate),
     Infinite,
@@ -31,6 +35,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) e: &'a ExperimentSummary,
     pub(crate) name: String,
     pub(crate) standing: Standing,
+    /// From where to where its p50 may be, in nanoseconds, whether the trials that the host disturbed count or not.
+    pub(crate) reach: (f64, f64),
 }
 
 /// The stacks of a question, best first.
@@ -66,15 +72,23 @@ pub(crate) fn ranked<'a>(question: &Question<'a>) -> Ranked<'a> {
 /// The first one, and those whose intervals reach down to its own.
 fn best(entries: &[Entry<'_>]) -> Vec<usize> {
     let Some((first, highest)) = entries.first().and_then(|x| {
-        let estimate = x.standing.compared()?;
-        Some((x, ns(&estimate.hi)))
+        x.standing.compared()?;
+        Some((x, x.reach.1))
     }) else {
         return Vec::new();
     };
-    let reaches = |x: &&Entry<'_>| {
-        x.rank() == first.rank() && x.standing.compared().is_some_and(|e| ns(&e.lo) <= highest)
-    };
+    let reaches = |x: &&Entry<'_>| x.rank() == first.rank() && x.reach.0 <= highest;
     entries.iter().filter(reaches).map(|x| x.place).collect()
+}
+
+impl Ranked<'_> {
+    /// The places of the fastest one and of those that may be as fast. None where its figure is that of what survived.
+    pub(crate) fn fastest(&self) -> Vec<usize> {
+        match self.entries.first() {
+            Some(first) if first.is_whole() => self.best.clone(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Standing {
@@ -96,12 +110,21 @@ impl<'a> Entry<'a> {
         if names_wait {
             name.push_str(&format!(" ({})", e.experiment.wait));
         }
+        let standing = standing(e, metric);
         Entry {
             place,
             e,
             name,
-            standing: standing(e, metric),
+            reach: standing
+                .compared()
+                .map_or((0.0, f64::INFINITY), |own| reach(e, metric, own)),
+            standing,
         }
+    }
+
+    /// Whether what it shows is all that was planned, and holds with the trials that the host disturbed.
+    pub(crate) fn is_whole(&self) -> bool {
+        !fails(self.e)
     }
 
     /// Best first.
@@ -151,10 +174,50 @@ fn standing(e: &ExperimentSummary, metric: Metric) -> Standing {
         Quantile::Estimated(p50) => match e.delivered_ratio() {
             // A fault loses messages; what counts is whether it recovers.
             Some(ratio) if ratio < ENOUGH && e.outage.is_none() => Standing::Drops(p50),
-            _ if e.trials.failed > 0 || is_deaf(e) => Standing::Fails(p50),
+            _ if fails(e) => Standing::Fails(p50),
             _ => Standing::Delivers(p50),
         },
     }
+}
+
+/// The interval of the p50, and what the disturbed trials make of it.
+fn reach(e: &ExperimentSummary, metric: Metric, own: &Estimate) -> (f64, f64) {
+    let (lo, hi) = (ns(&own.lo), ns(&own.hi));
+    let Some(with) = &e.with_disturbed else {
+        return (lo, hi);
+    };
+    match &with.metric.quantiles[0] {
+        Quantile::Estimated(all) if metric == e.headline() => {
+            (lo.min(ns(&all.lo)), hi.max(ns(&all.hi)))
+        }
+        Quantile::Wide { interval, .. } if metric == e.headline() => {
+            (lo.min(ns(&interval.lo)), f64::INFINITY)
+        }
+        _ => (0.0, f64::INFINITY),
+    }
+}
+
+/// Whether its figures are those of what survived.
+fn fails(e: &ExperimentSummary) -> bool {
+    let deaf = e.with_disturbed.as_ref().map_or(0, |with| with.deaf);
+    e.trials.failed > 0
+        || e.missing > 0
+        || is_deaf(e)
+        || deaf > 0
+        || dropping_disturbed(e).is_some()
+}
+
+/// The share of the messages that arrived, where it is enough only without the trials that the host disturbed.
+pub(crate) fn dropping_disturbed(e: &ExperimentSummary) -> Option<f64> {
+    let counts = &e.with_disturbed.as_ref()?.counts;
+    let ratio = counts.received as f64 / counts.offered.max(1) as f64;
+    let is_enough = e.delivered_ratio().is_none_or(|own| own >= ENOUGH);
+    (is_enough && e.outage.is_none() && counts.offered > 0 && ratio < ENOUGH).then_some(ratio)
+}
+
+/// Whether each of those that fail has failed trials.
+pub(crate) fn all_failed<'a, 'b: 'a>(mut entries: impl Iterator<Item = &'a Entry<'b>>) -> bool {
+    entries.all(|x| !matches!(x.standing, Standing::Fails(_)) || x.e.trials.failed > 0)
 }
 
 /// Whether a receiver of some trial never got a newer message after the faults.
@@ -166,9 +229,9 @@ fn ends(latency: &Latency) -> String {
     latency.finite().map_or_else(|| "∞".into(), duration)
 }
 
-/// Completed and failed.
+/// Completed, failed and missing.
 pub(crate) fn trials(e: &ExperimentSummary) -> u64 {
-    e.trials.completed + e.trials.failed
+    e.trials.completed + e.trials.failed + e.missing
 }
 
 pub(crate) fn floor(e: &ExperimentSummary) -> Option<f64> {

@@ -2,10 +2,12 @@
 //! those that cannot be compared and why.
 
 use crate::question::Question;
-use crate::ranking::{ENOUGH, Entry, Standing, cpu, each, floor, interval, ns, trials, yardstick};
+use crate::ranking::{
+    ENOUGH, Entry, Standing, all_failed, cpu, dropping_disturbed, each, floor, interval, ns,
+    trials, yardstick,
+};
 use dyno_model::{Metric, TrialFigure, Wait};
 use dyno_report::{ExperimentSummary, duration, share, sig3, with_prefix};
-use dyno_stats::Latency;
 
 /// So many stacks of one kind are named, then "and 3 more".
 pub(crate) const NAMED: usize = 6;
@@ -62,11 +64,13 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
         Some(_) if !drops(&best) && others.iter().any(drops) => {
             "is the fastest of the stacks that deliver"
         }
-        Some(_) => "is the fastest",
+        Some(_) if best.is_whole() => "is the fastest",
+        Some(_) => "leads",
     };
+    let all_failed = all_failed(others.iter().copied().chain([best]));
     format!(
         "{}{} {verdict}: p50 {} {}.",
-        among(best, others.is_empty()),
+        among(best, others.is_empty(), all_failed),
         best.name,
         metric.phrase(),
         description(best)
@@ -74,7 +78,7 @@ fn single(best: &Entry<'_>, others: &[&Entry<'_>], metric: Metric) -> String {
 }
 
 /// What stands before stacks that are best only because nobody delivers.
-fn among(best: &Entry<'_>, is_alone: bool) -> String {
+fn among(best: &Entry<'_>, is_alone: bool, all_failed: bool) -> String {
     match best.standing {
         Standing::Drops(_) if !is_alone => format!(
             "No stack delivers {} of the offered messages. Of the stacks that drop messages, ",
@@ -82,6 +86,10 @@ fn among(best: &Entry<'_>, is_alone: bool) -> String {
         ),
         Standing::Fails(_) if !is_alone && best.e.outage.is_some() => {
             "No stack succeeded in every trial. In the completed trials, ".into()
+        }
+        Standing::Fails(_) if !is_alone && !all_failed => {
+            "No stack that delivers succeeded in every planned trial. In the completed trials, "
+                .into()
         }
         Standing::Fails(_) if !is_alone => {
             "Every stack that delivers has failed trials. In the completed trials, ".into()
@@ -141,13 +149,27 @@ fn caveats(e: &ExperimentSummary) -> Vec<String> {
     all
 }
 
-/// The trials that failed, and those in which a receiver never got a newer message after the faults.
+/// The trials that failed or are missing, those in which a receiver never got a newer message after the faults, and what
+/// is delivered with those that the host disturbed, if only that is too little.
 pub(crate) fn failed(e: &ExperimentSummary) -> Option<String> {
     let deaf = e.outage.as_ref().map_or(0, |o| o.deaf());
-    let counts = [(e.trials.failed, "failed"), (deaf, "did not recover")];
+    let disturbed = e.with_disturbed.as_ref().map_or(0, |with| with.deaf);
+    let is_missing = match e.missing {
+        1 => "is missing",
+        _ => "are missing",
+    };
+    let counts = [
+        (e.trials.failed, "failed"),
+        (e.missing, is_missing),
+        (deaf.max(disturbed), "did not recover"),
+    ];
     let counts = counts.iter().filter(|(n, _)| *n > 0);
     let counts = counts.map(|(n, what)| format!("{n} of {} trials {what}", trials(e)));
-    let all: Vec<String> = counts.collect();
+    let dropping = dropping_disturbed(e).map(|ratio| {
+        let how = "with the trials that the host disturbed";
+        format!("delivers {} {how}", share(ratio))
+    });
+    let all: Vec<String> = counts.chain(dropping).collect();
     (!all.is_empty()).then(|| all.join(" and "))
 }
 
@@ -159,9 +181,10 @@ fn tie(
     others: &[&Entry<'_>],
     metric: Metric,
 ) -> Vec<String> {
+    let all_failed = all_failed(named.iter().chain(others).copied());
     let mut text = format!(
         "{}{}: p50 {} ",
-        among(first, named.len() + others.len() == 1),
+        among(first, named.len() + others.len() == 1, all_failed),
         tied(first, named),
         metric.phrase()
     );
@@ -172,6 +195,15 @@ fn tie(
     text.push_str(&values.join(" to "));
     text.push_str(&floors(named));
     let mut sentences = vec![format!("{text}.")];
+    let own = |x: &Entry<'_>| x.standing.compared().copied();
+    let highest = own(first).map_or(f64::INFINITY, |e| ns(&e.hi));
+    if named
+        .iter()
+        .filter_map(|x| own(x))
+        .any(|e| ns(&e.lo) > highest)
+    {
+        sentences.push("With the trials that the host disturbed, their intervals overlap.".into());
+    }
     let costs = named.iter().filter_map(|x| Some((x, cpu(x.e)?)));
     if let Some((cheapest, ns)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) {
         let cost = cost(cheapest.e, ns);
@@ -213,17 +245,17 @@ fn tie(
 
 /// Overlapping is not transitive: of three, two that both overlap with a wide one may well be told apart.
 fn tied(first: &Entry<'_>, named: &[&Entry<'_>]) -> String {
-    let ends = || named.iter().filter_map(|x| x.standing.compared());
+    let ends = || named.iter().map(|x| x.reach);
     let names: Vec<String> = named.iter().map(|x| x.name.clone()).collect();
-    if ends().all(|e| e.hi == Latency::Infinite) {
+    if ends().all(|(_, hi)| hi.is_infinite()) {
         return format!(
             "No stack can be called fastest, because the intervals of {} have no upper end (messages were lost, or \
              the trials are too few or differ too much)",
             listed(&names)
         );
     }
-    let lowest_end = ends().map(|e| ns(&e.hi)).fold(f64::INFINITY, f64::min);
-    let highest_start = ends().map(|e| ns(&e.lo)).fold(0.0, f64::max);
+    let lowest_end = ends().map(|(_, hi)| hi).fold(f64::INFINITY, f64::min);
+    let highest_start = ends().map(|(lo, _)| lo).fold(0.0, f64::max);
     match highest_start <= lowest_end {
         true => format!("{} cannot be distinguished", listed(&names)),
         false => format!(
@@ -288,8 +320,7 @@ fn of_other_waits(named: &[&Entry<'_>], others: &[&Entry<'_>]) -> Vec<String> {
             return None;
         };
         let p50 = best.standing.compared()?;
-        let end = ns(&p50.hi);
-        let reaches = |x: &&Entry<'_>| x.standing.compared().is_some_and(|e| ns(&e.lo) <= end);
+        let reaches = |x: &&Entry<'_>| x.reach.0 <= best.reach.1;
         let equal: Vec<&Entry<'_>> = own.iter().copied().filter(reaches).collect();
         Some(match equal.len() {
             0 | 1 => format!(

@@ -58,6 +58,11 @@ impl Shortfall {
         self.failed
     }
 
+    /// Trials that should be there and are not.
+    pub const fn missing(&self) -> usize {
+        self.missing
+    }
+
     /// `5 of 8 trials failed`, `2 of 5 trials are missing`.
     pub fn text(&self) -> String {
         self.text_of("")

@@ -2,10 +2,13 @@
 //! everything that has an interval. Failed trials are counted and never averaged in, nor are those
 //! that the host disturbed: [`counted_trials`] says which count.
 
-use crate::counted::{Failures, KEPT, counted_trials, failures, is_completed, trial_counts};
+use crate::counted::{
+    Failures, KEPT, counted_trials, failures, is_completed, is_deaf, trial_counts,
+};
 use crate::counts::add_counts;
 use crate::decoded::{Histograms, Samples};
 use crate::floor::{Floors, mark_undercut};
+use crate::law::Shortfall;
 use crate::measured::{RANKS, metric_summary};
 use crate::summary::{
     AloneRatio, ChainSummary, ExperimentSummary, FailedAs, FloorRatio, MetricSummary, NoRatio,
@@ -452,6 +455,7 @@ fn summarise_experiment(
         is_base: shared.bases.contains(&experiment.id),
         trials: trial_counts(run, experiment, &trials, &failures, &disturbed),
         failures: failures.0,
+        missing: Shortfall::of(run, experiment.id).map_or(0, |s| s.missing() as u64),
         disturbances: grouped(disturbed.iter().flat_map(|t| &t.disturbed)),
         with_disturbed,
         alone: alone(shared.samples, experiment, headline, own, how),
@@ -546,6 +550,8 @@ fn with_disturbed<'a>(
     let (stored, samples): (Vec<&Distribution>, Vec<TrialSamples>) =
         completed.iter().filter_map(one).unzip();
     Some(WithDisturbed {
+        counts: add_counts(completed.iter().map(|t| &t.counts)),
+        deaf: completed.iter().filter(|t| is_deaf(t)).count() as u64,
         trials: samples.len() as u64,
         metric: metric_summary(
             &samples,

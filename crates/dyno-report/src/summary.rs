@@ -269,6 +269,8 @@ pub struct ExperimentSummary {
     pub trials: TrialCounts,
     /// The failed trials, equal failures together.
     pub failures: Vec<FailureGroup>,
+    /// Trials that are missing by the law of verdicts; see [`crate::Shortfall`].
+    pub missing: u64,
     /// Why trials were disturbed, each reason with the number of trials.
     pub disturbances: Vec<(Cause<Disturbance>, u64)>,
     /// Latencies over all counted trials.
@@ -530,6 +532,10 @@ pub struct WithDisturbed {
     pub trials: u64,
     /// What they say.
     pub metric: MetricSummary,
+    /// Their counts added up.
+    pub counts: Counts,
+    /// So many of them have a receiver that never got a newer message after the faults.
+    pub deaf: u64,
 }
 
 /// Failed trials of one experiment that failed alike.

@@ -8,6 +8,7 @@ mod data;
 mod golden;
 mod hostile;
 mod html;
+mod law;
 mod made_up;
 
 mod common {

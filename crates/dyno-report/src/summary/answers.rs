@@ -25,7 +25,7 @@ pub struct AnswerSummary {
     pub question: String,
     /// The fastest stacks, those that fail, drop or lose messages, the slowest one and the ratio to the floor.
     pub answer: String,
-    /// The places in `experiments` of the fastest stack and of those that may be as fast. Empty: no stack has a figure.
+    /// The places in `experiments` of the fastest stack and of those that may be as fast. Empty: none can be called so.
     pub best: Vec<usize>,
 }
 
