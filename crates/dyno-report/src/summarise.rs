@@ -489,6 +489,7 @@ fn summarise_experiment(
         precision: precision(shared, experiment, headline, &series, how),
         overload: dyno_model::load::overload(
             &plan.together(experiment),
+            stack,
             &plan.graph(experiment),
             &plan.testbed,
         )

@@ -524,7 +524,10 @@ fn many_rows_share_their_remarks() {
     let (below, _) = below.split_once("\nWarnings").unwrap_or((below, ""));
     assert!(below.lines().count() < 25, "{below}");
     assert!(below.contains("30 of 30 rows"), "{below}");
-    assert!(below.contains("the host disturbed 30 of 150 trials"), "{below}");
+    assert!(
+        below.contains("the host disturbed 30 of 150 trials"),
+        "{below}"
+    );
     assert!(below.contains("and 25 more reasons"), "{below}");
     assert!(below.contains("reached by 0 of 30"), "{below}");
 }
