@@ -88,8 +88,10 @@ pub struct CheckReport {
     pub limits: String,
     /// Confidence of each interval.
     pub confidence: f64,
-    /// Limit by limit, experiment by experiment.
+    /// Limit by limit, experiment by experiment; behind them the cells that limits ask for and the plan refused.
     pub results: Vec<Checked>,
+    /// How many of the results are of cells that were measured.
+    pub(super) measured: usize,
     /// What the plan left out.
     pub(super) refused: Vec<Refusal>,
     /// Stacks on which nothing is put that does not name them.
