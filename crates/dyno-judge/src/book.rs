@@ -111,6 +111,13 @@ pub(crate) struct Collected {
     pub(crate) entries: Vec<Entry>,
 }
 
+impl Collected {
+    /// The entry of a run.
+    pub(crate) fn of(&self, run: usize) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.run == run)
+    }
+}
+
 /// All series of the runs read so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Book {
@@ -170,11 +177,62 @@ impl Book {
         number
     }
 
+    /// The newest entry of a series among the runs of `history`, the oldest first, where the judged run lacks the cell and must
+    /// answer for it, and why: its plan refused the cell, nobody asked for less, or the run just before it has the cell. Any
+    /// other was dropped on purpose.
+    pub(crate) fn gone<'a>(
+        &self,
+        series: &'a Collected,
+        judged: usize,
+        history: &[usize],
+    ) -> Option<(&'a Entry, String)> {
+        if self.has_cell(judged, &series.key) {
+            return None;
+        }
+        let before = history.iter().rev().find_map(|run| series.of(*run))?;
+        let (own, other) = (&self.runs[judged], &self.runs[before.run]);
+        let e = &before.experiment;
+        let is_last = history.last() == Some(&before.run);
+        let who = match is_last {
+            true => "the previous run".to_owned(),
+            false => format!("run {}", other.id),
+        };
+        let reason = match cell::refusal(&own.plan, e, &e.stack) {
+            Some(r) => format!("{who} has it, but this run refused it: {}", r.reason),
+            None if is_last || asked_alike(own, other) => {
+                format!("{who} has it, but this run has not")
+            }
+            None => return None,
+        };
+        Some((before, reason))
+    }
+
+    /// Whether a run has the cell of a series, whatever its measures.
+    fn has_cell(&self, run: usize, key: &Key) -> bool {
+        let same = |k: &Key| {
+            k.suite == key.suite
+                && k.machine == key.machine
+                && k.stack == key.stack
+                && k.question == key.question
+                && k.occurrence == key.occurrence
+        };
+        let mut all = self.series.iter().filter(|s| same(&s.key));
+        all.any(|s| s.of(run).is_some())
+    }
+
     /// The numbers of the runs, the oldest first.
     pub(crate) fn in_time(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
         order.sort_by_key(|i| (self.runs[*i].started_unix_ms, &self.runs[*i].id));
         order
+    }
+}
+
+/// Whether two runs were asked for in the same words, the suite's file included.
+fn asked_alike(a: &RunManifest, b: &RunManifest) -> bool {
+    match (&a.origin, &b.origin) {
+        (Some(a), Some(b)) => a.request == b.request && a.suite.text == b.suite.text,
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ mod loss;
 mod measure;
 mod quantity;
 mod read;
+mod refused;
 mod render;
 mod report;
 mod requirements;
@@ -66,6 +67,12 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
         selected.extend(chosen.into_iter().map(|e| (limit, e)));
     }
     problems.check(nothing_was_checked)?;
+    let mut results: Vec<Checked> = selected
+        .into_iter()
+        .map(|(limit, e)| judge::judge(run, limit, e, how))
+        .collect();
+    let measured = results.len();
+    results.extend(refused::results(plan, &limits.limits, &results));
     Ok(CheckReport {
         run: run.manifest.id.clone(),
         suite: plan.suite.clone(),
@@ -73,10 +80,8 @@ pub fn check(run: &Run, limits: &Limits, how: &CheckOptions) -> Result<CheckRepo
         added_later: added_later(&run.manifest),
         limits: limits.name().to_owned(),
         confidence: how.confidence,
-        results: selected
-            .into_iter()
-            .map(|(limit, e)| judge::judge(run, limit, e, how))
-            .collect(),
+        results,
+        measured,
         refused: plan.refused.clone(),
         yardsticks: plan
             .experiments

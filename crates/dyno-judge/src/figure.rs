@@ -243,10 +243,7 @@ impl<'a> Trials<'a> {
 
     /// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds.
     pub(crate) fn slack(&self, metric: Metric) -> f64 {
-        match metric.is_between_hosts() {
-            true => dyno_report::clock_bound(&self.records).map_or(0.0, |bound| bound.0 as f64),
-            false => 0.0,
-        }
+        dyno_report::clock_slack(&self.records, metric)
     }
 
     fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {

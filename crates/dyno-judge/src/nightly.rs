@@ -22,7 +22,6 @@ use crate::number::{counted, sig3};
 use crate::reading::{self, Reading, median};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::Experiment;
-use dyno_model::plan::Plan;
 use dyno_model::record::{Run, RunManifest};
 use dyno_report::Basis;
 use dyno_stats::{Expectation, Usual, chance_of_hits};
@@ -107,7 +106,7 @@ pub struct OtherRuns {
 /// One figure of the judged run beside its history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Night {
-    /// The cell; of the last run of the history where the judged one has it not.
+    /// The cell; of the newest run of the history that has it where the judged one has it not.
     pub experiment: Experiment,
     /// The measure.
     pub measure: Measure,
@@ -218,35 +217,27 @@ fn stranger(own: &RunManifest, other: &RunManifest) -> Option<String> {
 /// One figure with its history, the oldest first.
 struct Watched {
     key: Key,
-    /// The judged run's entry; of the last run of the history where the judged one has none.
+    /// The judged run's entry; of the newest run of the history that has one where the judged one has none.
     entry: Result<Entry, (Entry, String)>,
     history: Vec<Result<Reading, String>>,
 }
 
-/// Every figure of the judged run, and every one that the run before it had.
+/// Every figure of the judged run, and every one that its history has and the run must answer for.
 fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
-    let plan = &book.runs[judged].plan;
-    let of = |series: &crate::book::Collected, run: usize| {
-        series.entries.iter().find(|e| e.run == run).cloned()
-    };
     let mut all = Vec::new();
     for series in &book.series {
-        let own = of(series, judged);
-        let of_cost = |e: &Entry| e.cost_apart(series.key.measure, own.as_ref()?);
-        let before = history.last().and_then(|run| of(series, *run));
-        let entry = match (own.clone(), before) {
-            (Some(entry), _) => Ok(entry),
-            (None, Some(before)) if !is_there(book, judged, &series.key) => {
-                let reason = gone(plan, &before.experiment);
-                Err((before, reason))
-            }
-            _ => continue,
+        let own = series.of(judged);
+        let of_cost = |e: &Entry| e.cost_apart(series.key.measure, own?);
+        let entry = match (own, book.gone(series, judged, history)) {
+            (Some(entry), _) => Ok(entry.clone()),
+            (None, Some((before, reason))) => Err((before.clone(), reason)),
+            (None, None) => continue,
         };
-        let entries = history.iter().filter_map(|run| of(series, *run));
+        let entries = history.iter().filter_map(|run| series.of(*run));
         // What a run with failed or missing trials shows of its others is no measure of what is usual.
-        let readings = entries.map(|e| match e.doubt.clone().or_else(|| of_cost(&e)) {
+        let readings = entries.map(|e| match e.doubt.clone().or_else(|| of_cost(e)) {
             Some(doubt) => Err(doubt),
-            None => e.reading,
+            None => e.reading.clone(),
         });
         all.push(Watched {
             key: series.key.clone(),
@@ -255,29 +246,6 @@ fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
         });
     }
     all
-}
-
-/// Whether a run has the cell of a series, whatever its measures.
-fn is_there(book: &Book, run: usize, key: &Key) -> bool {
-    let same = |k: &Key| {
-        k.suite == key.suite
-            && k.machine == key.machine
-            && k.stack == key.stack
-            && k.question == key.question
-            && k.occurrence == key.occurrence
-    };
-    let mut all = book.series.iter().filter(|s| same(&s.key));
-    all.any(|s| s.entries.iter().any(|e| e.run == run))
-}
-
-fn gone(plan: &Plan, e: &Experiment) -> String {
-    match cell::refusal(plan, e, &e.stack) {
-        Some(r) => format!(
-            "the previous run has it, but this run refused it: {}",
-            r.reason
-        ),
-        None => "the previous run has it, but this run has not".into(),
-    }
 }
 
 /// What is known of a figure before its line is drawn.

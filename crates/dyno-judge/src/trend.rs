@@ -98,7 +98,7 @@ pub struct Series {
     /// Index into [`Trend::runs`] and median over the trials, in the unit of the measure, the oldest first;
     /// infinite where more messages were lost than the quantile allows.
     pub values: Vec<(usize, f64)>,
-    /// Runs that have the cell and no value for it, with the reason.
+    /// Runs that have the cell, or must answer for lacking it, and no value for it, with the reason.
     pub missing: Vec<(usize, String)>,
     /// Its changes, the oldest first; none where there are too few values.
     pub changes: Vec<Change>,
@@ -231,12 +231,12 @@ impl History {
             place[*number] = Some(at);
         }
         let runs: Vec<&RunManifest> = order.iter().map(|i| &self.book.runs[*i]).collect();
-        let mut series: Vec<Series> = self
-            .book
-            .series
-            .into_iter()
-            .filter_map(|s| ordered(s, &place, runs.len().saturating_sub(1)))
-            .collect();
+        let all = self.book.series.iter().filter_map(|s| {
+            let mut ordered = ordered(s.clone(), &place, runs.len().saturating_sub(1))?;
+            ordered.missing.extend(gone(&self.book, s, &order));
+            Some(ordered)
+        });
+        let mut series: Vec<Series> = all.collect();
         // Also those that lack a figure: that must not make the test of others more or less strict.
         let is_long = |s: &&Series| s.values.len() + s.missing.len() >= how.least_runs();
         let tested = series.iter().filter(is_long).count();
@@ -276,6 +276,24 @@ pub fn trend(runs: &[Run], how: &TrendOptions) -> Trend {
         history.add(run);
     }
     history.trend()
+}
+
+/// That the newest run lacks the cell of a series, where it must answer for that to the runs before it: those of its suite,
+/// machine and testbed.
+fn gone(book: &Book, series: &Collected, order: &[usize]) -> Option<(usize, String)> {
+    let (judged, before) = order.split_last()?;
+    let about = |n: usize| {
+        let m = &book.runs[n];
+        (
+            &m.plan.suite,
+            Machine::of(&m.environment),
+            &m.plan.testbed.name,
+        )
+    };
+    let of = before.iter().copied();
+    let history: Vec<usize> = of.filter(|n| about(*n) == about(*judged)).collect();
+    let (_, reason) = book.gone(series, *judged, &history)?;
+    Some((before.len(), reason))
 }
 
 /// A series in order of time; `place` is that of each run, `None` for a run that is left out. Nothing

@@ -1,16 +1,29 @@
 //! What experiments with a pace offer to the links of a testbed.
 //!
-//! Only lower bounds are claimed. Payloads alone count, without headers, acknowledgements and
-//! repetitions; of one message to several receivers one copy leaves its host where the stack may
+//! Only lower bounds are claimed. Payloads alone count, without acknowledgements and repetitions, and without headers where a
+//! stack may put several messages into one packet; of one message to several receivers one copy leaves its host where the stack may
 //! multicast, and the load with a copy for each receiver is named beside it.
 
 use crate::factor::{Arrivals, Placement};
 use crate::graph::Graph;
-use crate::plan::{Experiment, Extent, Testbed};
+use crate::plan::{Experiment, Extent, Stack, Testbed};
 use crate::unit::{Nanos, with_prefix};
 use crate::workload::Workload;
 use std::collections::BTreeSet;
 use std::fmt;
+
+/// Adapters that send each message as a datagram of its own, or as several.
+const OF_DATAGRAMS: [&str; 1] = ["udp"];
+
+/// What the first packet of a datagram takes on a link beside the payload, in bytes: preamble 8, Ethernet header 14, frame check 4 and
+/// gap 12 (IEEE 802.3), IPv4 20 (RFC 791), UDP 8 (RFC 768). Links of namespaces count the same.
+const HEADERS: f64 = 66.0;
+
+/// The headers of a message in bytes, as far as they are certain.
+fn headers(stack: Option<&Stack>) -> f64 {
+    let is_certain = stack.is_some_and(|s| OF_DATAGRAMS.contains(&s.adapter.as_str()));
+    if is_certain { HEADERS } else { 0.0 }
+}
 
 impl Workload {
     /// Messages per second of one sender; `None` where the stack sets the pace.
@@ -70,9 +83,9 @@ impl Experiment {
         }
     }
 
-    /// Payload bits per second that one sender has to send, whatever the stack does.
-    fn bits_per_sender(&self) -> Option<f64> {
-        Some(self.workload.messages_per_second()? * self.mean_bytes() * 8.0)
+    /// Bits per second that one sender has to send, whatever the stack does, with so many bytes of headers for each message.
+    fn bits_per_sender(&self, headers: f64) -> Option<f64> {
+        Some(self.workload.messages_per_second()? * (self.mean_bytes() + headers) * 8.0)
     }
 }
 
@@ -87,6 +100,8 @@ pub struct Overload<'a> {
     pub copies: f64,
     /// What the link carries.
     pub capacity: f64,
+    /// Headers are among what is offered.
+    pub headers: bool,
 }
 
 /// Offered in one direction.
@@ -97,14 +112,16 @@ struct Direction {
 }
 
 /// The link that experiments which run at the same time overload most: where multicast does not help, if there is one.
-/// `graph` is theirs: what goes through gateways loads the links of their hosts.
+/// `stack` is that of all of them, and `graph` is theirs: what goes through gateways loads the links of their hosts.
 pub fn overload<'a>(
     flows: &[&Experiment],
+    stack: Option<&Stack>,
     graph: &Graph,
     testbed: &'a Testbed,
 ) -> Option<Overload<'a>> {
+    let headers = headers(stack);
     let over_links = |e: &&&Experiment| e.placement == Placement::Host;
-    let bits = |e: &&Experiment| e.bits_per_sender();
+    let bits = |e: &&Experiment| e.bits_per_sender(headers);
     flows.iter().filter(over_links).find_map(&bits)?;
     // Where the stack sets the pace, nothing is known to be offered.
     let bits: Vec<f64> = flows.iter().map(|e| bits(e).unwrap_or(0.0)).collect();
@@ -119,6 +136,7 @@ pub fn overload<'a>(
                 least,
                 copies,
                 capacity,
+                headers: headers > 0.0,
             })
         })
         .collect();
@@ -167,27 +185,29 @@ impl fmt::Display for Overload<'_> {
             least,
             copies,
             capacity,
+            headers,
         } = *self;
+        let with = if headers { " with headers" } else { "" };
         let link = format!("the {}bit/s link of {host}", with_prefix(capacity));
         let share = |offered: f64| format!("{:.0} %", (100.0 * capacity / offered).floor());
         let (lower, upper) = (with_prefix(least), with_prefix(copies));
         if least > capacity && copies > least {
             write!(
                 f,
-                "at least {lower}bit/s offered on {link}, {upper}bit/s where each receiver gets a copy of \
+                "at least {lower}bit/s{with} offered on {link}, {upper}bit/s where each receiver gets a copy of \
                  its own: at most {} can arrive",
                 share(least)
             )
         } else if least > capacity {
             write!(
                 f,
-                "{lower}bit/s offered on {link}: at most {} can arrive",
+                "{lower}bit/s{with} offered on {link}: at most {} can arrive",
                 share(least)
             )
         } else {
             write!(
                 f,
-                "{upper}bit/s offered on {link} where each receiver gets a copy of its own, of which at \
+                "{upper}bit/s{with} offered on {link} where each receiver gets a copy of its own, of which at \
                  most {} can arrive; by multicast {lower}bit/s",
                 share(copies)
             )

@@ -30,14 +30,14 @@ pub(crate) fn warnings(
         }
         let flows = dyno_model::plan::together(experiments, e);
         let graph = graph_of(&flows);
-        let overload = overload(&flows, &graph, testbed);
+        let stack = stacks.get(&e.stack);
+        let overload = overload(&flows, stack, &graph, testbed);
         if let Some(overload) = &overload {
             remarks.add(e, overload.to_string());
         }
         let Some(free) = facts.memory_bytes.filter(|_| is_here(&graph, testbed)) else {
             continue;
         };
-        let stack = stacks.get(&e.stack);
         remarks.add_if(e, stack.and_then(|s| history(e, &graph_of(&[e]), s, free)));
         remarks.add_if(e, overload.and_then(|o| backlog(&o, e, free)));
     }

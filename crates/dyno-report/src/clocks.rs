@@ -8,6 +8,7 @@ use crate::remark::Item;
 use crate::summary::{ExperimentSummary, HostClockSummary, MetricSummary, Spread, Summary};
 use crate::view::View;
 use dyno_model::{Experiment, Metric, Nanos, TrialRecord, WorkloadKind, factors};
+use dyno_stats::{Estimate, Latency};
 
 /// The bound must not exceed this share of the median of what is to be told.
 const SHARE: f64 = 0.1;
@@ -15,6 +16,27 @@ const SHARE: f64 = 0.1;
 /// The most by which one-way times of these trials are wrong; `None` where both sides had one clock.
 pub fn clock_bound(trials: &[&TrialRecord]) -> Option<Nanos> {
     trials.iter().filter_map(|t| t.one_way_bound).max()
+}
+
+/// What the clocks of hosts may have added to a time between them or taken from it, in nanoseconds; zero for other times.
+pub fn clock_slack(trials: &[&TrialRecord], metric: Metric) -> f64 {
+    let bound = clock_bound(trials).filter(|_| metric.is_between_hosts());
+    bound.map_or(0.0, |bound| bound.0 as f64)
+}
+
+/// The interval of what a ratio would be with one clock, by the shares (of what is divided, of what it is divided by) that clocks
+/// may have changed the values by. A share that is not known, such as that of zero, is infinite.
+pub fn widened(ratio: &Estimate, (above, below): (f64, f64)) -> Estimate {
+    let less = |share: f64| (1.0 - share).max(0.0);
+    let times = |end: Latency, factor: f64| match end {
+        Latency::Finite(v) if factor.is_finite() => Latency::Finite(v * factor),
+        _ => Latency::Infinite,
+    };
+    Estimate {
+        value: ratio.value,
+        lo: times(ratio.lo, less(above) / (1.0 + below)),
+        hi: times(ratio.hi, (1.0 + above) / less(below)),
+    }
 }
 
 /// Whether a bound is too wide for a median in nanoseconds: more than a tenth of it.

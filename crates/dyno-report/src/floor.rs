@@ -1,5 +1,6 @@
 //! How many times its floor a latency is, and floors that something real is below.
 
+use crate::clocks::{clock_slack, widened};
 use crate::counted::counted_trials;
 use crate::decoded::Samples;
 use crate::law::{Shortfall, loses};
@@ -26,6 +27,8 @@ struct Floor {
     trials: usize,
     /// `None` where its p50 is refused.
     p50: Option<RatioSide>,
+    /// What the clocks of hosts may have changed its times by, in nanoseconds.
+    slack: f64,
 }
 
 impl<'a> Floors<'a> {
@@ -48,6 +51,7 @@ impl<'a> Floors<'a> {
             Floor {
                 trials: samples.len(),
                 p50: RatioSide::denominator(&samples, RANKS[0], self.how),
+                slack: clock_slack(&counted_trials(self.samples.run, id), metric),
             }
         });
         floor
@@ -69,11 +73,12 @@ impl<'a> Floors<'a> {
         }
     }
 
-    /// The ratio of a p50, that of `own` trials, to the floor's, or why there is none: both sides must be good.
+    /// The ratio of a p50 of a metric, that of `own` trials, to that of `of` of the floor, or why there is none: both sides must be
+    /// good. What clocks of hosts may have changed widens the interval.
     pub(crate) fn ratio(
         &self,
         own: &[&TrialRecord],
-        p50: Option<&RatioSide>,
+        (metric, p50): (Metric, Option<&RatioSide>),
         floor: ExperimentId,
         of: Metric,
     ) -> Result<Estimate, NoRatio> {
@@ -89,11 +94,14 @@ impl<'a> Floors<'a> {
         if floor.trials < LEAST_TRIALS {
             return Err(NoRatio::FloorFew);
         }
-        let ratio = floor
-            .p50
-            .as_ref()
-            .and_then(|floor| p50.over(floor, self.how));
-        let ratio = ratio.ok_or(NoRatio::Unknown)?;
+        let below = floor.p50.as_ref().ok_or(NoRatio::Unknown)?;
+        let ratio = p50.over(below, self.how).ok_or(NoRatio::Unknown)?;
+        let share = |slack: f64, of: &RatioSide| match slack {
+            0.0 => 0.0,
+            slack => slack / of.least(),
+        };
+        let above = share(clock_slack(own, metric), p50);
+        let ratio = widened(&ratio, (above, share(floor.slack, below)));
         let is_wide = match (ratio.value, ratio.lo, ratio.hi) {
             // So many messages were lost, which is known.
             (Latency::Infinite, _, _) => false,

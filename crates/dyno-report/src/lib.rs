@@ -65,7 +65,7 @@ mod view;
 mod when;
 
 pub use carry::{csv_line, escaped_json, escaped_xml, json_text};
-pub use clocks::{clock_bound, is_too_wide};
+pub use clocks::{clock_bound, clock_slack, is_too_wide, widened};
 pub use columns::{Columns, UnknownColumn};
 pub use counted::{counted_trials, is_deaf};
 pub use counts::{add_counts, missing_messages};

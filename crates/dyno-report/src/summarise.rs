@@ -400,9 +400,12 @@ fn summarise_experiment(
         let ratio = match headline {
             _ if floor.wait != experiment.wait => Err(NoRatio::OtherWait),
             None => Err(NoRatio::Unknown),
-            Some(metric) => shared
-                .floors
-                .ratio(&own.trials, numerator.as_ref(), floor.id, *metric),
+            Some(metric) => shared.floors.ratio(
+                &own.trials,
+                (*metric, numerator.as_ref()),
+                floor.id,
+                *metric,
+            ),
         };
         FloorRatio {
             id: floor.id,
@@ -413,10 +416,14 @@ fn summarise_experiment(
         }
     });
     let over_copy = |writer| {
-        let copy = in_copies::probe(plan, experiment, headline.copied(), writer)?;
-        let ratio = shared
-            .floors
-            .ratio(&own.trials, numerator.as_ref(), copy.id, Metric::Probe);
+        let metric = *headline?;
+        let copy = in_copies::probe(plan, experiment, Some(metric), writer)?;
+        let ratio = shared.floors.ratio(
+            &own.trials,
+            (metric, numerator.as_ref()),
+            copy.id,
+            Metric::Probe,
+        );
         ratio.ok()
     };
     let in_copies = over_copy(Writer::Other);
@@ -486,6 +493,7 @@ fn summarise_experiment(
         precision: precision(shared, experiment, headline, &series, how),
         overload: dyno_model::load::overload(
             &plan.together(experiment),
+            stack,
             &plan.graph(experiment),
             &plan.testbed,
         )

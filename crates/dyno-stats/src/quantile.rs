@@ -189,6 +189,11 @@ impl RatioSide {
         Side::new(trials, &[q], how, 1).of_ratio(0)
     }
 
+    /// The least that the quantile may be by its interval.
+    pub fn least(&self) -> f64 {
+        self.point.min(self.ends.0)
+    }
+
     /// The ratio of this one, a numerator, to a denominator: as [`quantile_ratio`]. Both are of the same `how`.
     pub fn over(&self, below: &RatioSide, how: &Bootstrap) -> Option<Estimate> {
         if !below.point.is_finite() || below.point <= 0.0 {

@@ -10,7 +10,7 @@ use crate::number::{Unit, counted, latency, percent, same_number};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::record::{Outcome, Run};
 use dyno_model::{Experiment, ExperimentId, Metric, TrialFigure, TrialRecord};
-use dyno_report::{Basis, Shortfall, good_sides};
+use dyno_report::{Basis, Shortfall, good_sides, widened as of_clocks};
 use dyno_stats::{
     Bootstrap, Estimate, Latency, POWER, Pairing, Quantile, TrialSamples, further_trials, quantile,
     quantile_ratio, ratio,
@@ -183,13 +183,30 @@ impl<'a> Case<'a> {
                 Finding::unknown("no trial of its floor completed")
             }
             Ok((own, floor)) => match quantile_ratio(&own, &floor, q, &bootstrap(how)) {
-                Some(e) => interval(&e, self.limit, own.len().min(floor.len()), how.confidence),
+                Some(e) => {
+                    let share = |trials: &Trials<'_>, samples: &[TrialSamples]| {
+                        clock_share(trials.slack(metric), samples, q, how)
+                    };
+                    let e = of_clocks(&e, (share(trials, &own), share(&below, &floor)));
+                    interval(&e, self.limit, own.len().min(floor.len()), how.confidence)
+                }
                 None => Finding::unknown(format!(
                     "there is no ratio: too few samples of it or of its floor for {}",
                     rank(q)
                 )),
             },
         }
+    }
+}
+
+/// Which share of its quantile the clocks of hosts may have changed, by as many nanoseconds as `slack`; infinite where nobody knows.
+fn clock_share(slack: f64, samples: &[TrialSamples], q: f64, how: &CheckOptions) -> f64 {
+    if slack == 0.0 {
+        return 0.0;
+    }
+    match quantile(samples, q, &bootstrap(how)) {
+        Quantile::Estimated(e) | Quantile::Wide { interval: e, .. } => slack / latency(e.lo),
+        Quantile::Refused { .. } => f64::INFINITY,
     }
 }
 

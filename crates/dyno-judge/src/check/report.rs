@@ -88,8 +88,10 @@ pub struct CheckReport {
     pub limits: String,
     /// Confidence of each interval.
     pub confidence: f64,
-    /// Limit by limit, experiment by experiment.
+    /// Limit by limit, experiment by experiment; behind them the cells that limits ask for and the plan refused.
     pub results: Vec<Checked>,
+    /// How many of the results are of cells that were measured.
+    pub measured: usize,
     /// What the plan left out.
     pub(super) refused: Vec<Refusal>,
     /// Stacks on which nothing is put that does not name them.
@@ -100,6 +102,12 @@ impl CheckReport {
     /// Number of results of a status.
     pub fn count(&self, status: Status) -> usize {
         self.results.iter().filter(|r| r.status == status).count()
+    }
+
+    /// Number of undecided results of cells that were measured: further trials decide nothing of refused ones.
+    pub fn open(&self) -> usize {
+        let measured = self.results.iter().take(self.measured);
+        measured.filter(|r| r.status == Status::Undecided).count()
     }
 
     /// Of each undecided result, [`further`](Checked::further).

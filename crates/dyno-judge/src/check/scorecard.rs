@@ -81,7 +81,8 @@ impl CheckReport {
     pub fn scorecard(&self) -> Scorecard<'_> {
         let mut requirements: Vec<&Limit> = Vec::new();
         let mut found: Vec<(&Experiment, Vec<&Checked>)> = Vec::new();
-        for result in &self.results {
+        // What was refused is told as a gap.
+        for result in &self.results[..self.measured] {
             if !requirements.iter().any(|l| l.name == result.limit.name) {
                 requirements.push(&result.limit);
             }

@@ -647,3 +647,119 @@ fn what_clocks_may_have_taken_from_a_time_counts_against_it() {
     assert_eq!(with(100), Status::Pass);
     assert_eq!(with(1_800), Status::Undecided);
 }
+
+#[test]
+fn what_clocks_may_have_changed_widens_the_ratio_to_a_floor() {
+    let with = |own_ns: u64, floor_ns: u64| {
+        let mut b = Builder::new(0);
+        let floor = b.experiment("floor-udp", |e| {
+            stream(e);
+            e.added = true;
+        });
+        let e = b.experiment("udp", |e| {
+            stream(e);
+            e.floor = Some(floor);
+        });
+        for (id, p50, bound) in [(floor, 10_000.0, floor_ns), (e, 20_000.0, own_ns)] {
+            for _ in 0..5 {
+                b.trial(id, p50, 2_000, 0).one_way_bound = Some(Nanos(bound));
+            }
+        }
+        one(
+            &b.build(),
+            "metric = \"x_floor\"\nquantile = \"p50\"\nat_most = 2.15",
+        )
+        .0
+    };
+    assert_eq!(with(0, 0), Status::Pass);
+    assert_eq!(with(1_800, 0), Status::Undecided);
+    assert_eq!(with(0, 900), Status::Undecided);
+}
+
+/// `udp` and `tcp` with streams of 64 B; the plan refused `udp` 1 MiB with the same wait, and a spinning reader.
+fn refused_cells() -> Run {
+    let mut b = Builder::new(0);
+    for stack in ["udp", "tcp"] {
+        let e = b.experiment(stack, stream);
+        b.trials(e, 20_000.0);
+    }
+    let of = b.plan().experiments[0].clone();
+    for (payload, wait, why) in [
+        ("1 MiB", "block", "too long"),
+        ("64 B", "spin", "it sleeps"),
+    ] {
+        b.plan().refused.push(Refusal {
+            experiment: "one-way".into(),
+            stack: "udp".into(),
+            factors: format!(
+                "{}, {payload}, {wait}, {}, {}, {}",
+                of.workload, of.access, of.placement, of.topology
+            ),
+            reason: why.into(),
+        });
+    }
+    b.build()
+}
+
+#[test]
+fn a_refused_cell_that_a_limit_asks_for_is_undecided() {
+    let run = refused_cells();
+    let limit = |keys: &str| {
+        held(
+            &run,
+            &format!("[[limit]]\nname = \"x\"\n{keys}metric = \"loss\"\nat_most = 0\n"),
+        )
+    };
+    let undecided = |report: &CheckReport| -> Vec<(String, String)> {
+        let all = report.results.iter();
+        let all = all.filter(|r| r.standing == Standing::Refused);
+        all.map(|r| {
+            assert_eq!((r.status, r.found), (Status::Undecided, None));
+            let cell = format!("{} {}", r.experiment.payload, r.experiment.wait);
+            (cell, r.reason.clone())
+        })
+        .collect()
+    };
+    let size = || {
+        (
+            "1 MiB block".to_owned(),
+            "refused when the run was planned: too long".to_owned(),
+        )
+    };
+    let spins = (
+        "64 B spin".to_owned(),
+        "refused when the run was planned: it sleeps".to_owned(),
+    );
+    // What names the stack asks for all that it has.
+    let named = limit("stack = \"udp\"\n");
+    assert_eq!(undecided(&named), [size(), spins]);
+    assert_eq!(
+        (named.count(Status::Pass), named.count(Status::Undecided)),
+        (1, 2)
+    );
+    // What names none asks for no wait that a stack has not.
+    let all = limit("");
+    assert_eq!(undecided(&all), [size()]);
+    assert_eq!(all.count(Status::Pass), 2);
+    for keys in [
+        "payload = \"64 B\"\n",
+        "stack = \"tcp\"\n",
+        "wait = \"block\"\npayload = \"64 B\"\n",
+    ] {
+        assert_eq!(undecided(&limit(keys)), [], "{keys}");
+    }
+    let options = RenderOptions::default();
+    for format in [Format::Table, Format::Markdown, Format::Json, Format::Csv] {
+        let text = all.render(format, &options);
+        assert!(text.contains("planned: too long"), "{text}");
+    }
+    let xml = all.junit().unwrap();
+    assert!(
+        xml.contains("planned: too long") && xml.contains("errors=\"1\""),
+        "{xml}"
+    );
+    // The scorecard tells it as what was not measured.
+    let card = named.scorecard();
+    assert_eq!(card.candidates[0].count(Status::Undecided), 0);
+    assert_eq!(card.candidates[0].status(), Status::Undecided);
+}

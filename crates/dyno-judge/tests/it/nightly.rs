@@ -278,6 +278,48 @@ fn what_failed_or_is_gone_is_undecided() {
 }
 
 #[test]
+fn a_cell_that_is_refused_night_after_night_stays_undecided() {
+    let mut history = usual_nights(8);
+    for day in [8, 9] {
+        let mut b = Builder::new(day);
+        let e = b.experiment("tcp", stream);
+        b.trials(e, 12_000.0);
+        b.plan().refused.push(Refusal {
+            experiment: "one-way".into(),
+            stack: "pipe".into(),
+            factors: "stream".into(),
+            reason: "no pipes here".into(),
+        });
+        let run = b.build();
+        let n = judged(&history, &run);
+        let p50 = figure(&n, "pipe", P50);
+        assert_eq!(p50.status, Status::Undecided);
+        assert!(p50.reason.ends_with("this run refused it: no pipes here"));
+        assert_eq!(p50.reason.starts_with("run quick-007 has it"), day == 9);
+        assert!(n.is_blind());
+        history.push(run);
+    }
+    // Somebody asked for less: told once, then no more.
+    let less = |day| {
+        let mut b = Builder::new(day);
+        let e = b.experiment("tcp", stream);
+        b.trials(e, 12_000.0);
+        b.manifest().origin.as_mut().unwrap().request.stacks = Some(vec!["tcp".into()]);
+        b.build()
+    };
+    let of_pipe = |n: &Nightly| {
+        n.results
+            .iter()
+            .filter(|r| r.experiment.stack == "pipe")
+            .count()
+    };
+    let usual = usual_nights(8);
+    assert!(of_pipe(&judged(&usual, &less(8))) > 0);
+    let more: Vec<Run> = usual.into_iter().chain([less(8)]).collect();
+    assert_eq!(of_pipe(&judged(&more, &less(9))), 0);
+}
+
+#[test]
 fn a_history_that_scatters_too_much_to_see_anything_passes_nothing() {
     let wild: Vec<Run> = (0..8)
         .map(|d| night(d, 12_000.0 * 3f64.powi((d % 4) as i32), 0).build())

@@ -134,9 +134,10 @@ fn runs_without_the_cell_or_its_value_are_left_out() {
     runs.push(lost.build());
     let t = trend(&runs, &TrendOptions::default());
     assert_eq!(series(&t, "udp").values, []);
+    let gone = "the previous run has it, but this run has not";
     assert_eq!(
         series(&t, "udp").missing,
-        [(20, "no trial completed".to_owned())]
+        [(20, "no trial completed".to_owned()), (21, gone.to_owned())]
     );
     let tcp = series(&t, "tcp");
     // What is infinite is a value, and the worst.
@@ -146,8 +147,74 @@ fn runs_without_the_cell_or_its_value_are_left_out() {
         ((21, f64::INFINITY), 0)
     );
     assert_eq!(series(&t, "pipe").values.len(), 21);
-    // The newest run has no cell of `udp`, and a figure of `tcp`.
-    assert!(!t.is_blind());
+    // The newest run lacks the cells of `udp` and `pipe`.
+    assert_eq!(series(&t, "pipe").missing, [(21, gone.to_owned())]);
+    assert!(t.is_blind());
+}
+
+/// The reasons for which nobody can say that nothing of a stack became worse.
+fn blind(t: &Trend, stack: &str) -> Vec<Option<String>> {
+    let of = t.series.iter().filter(|s| s.experiment.stack == stack);
+    of.map(|s| s.blind.clone()).collect()
+}
+
+#[test]
+fn a_cell_that_vanished_is_undecided_until_it_was_dropped_on_purpose() {
+    let mut runs = nights()[..12].to_vec();
+    let without_pipe = |day: u64, change: &dyn Fn(&mut Builder)| {
+        let mut b = Builder::new(day);
+        b.measured("tcp", 12_000.0);
+        change(&mut b);
+        b.build()
+    };
+    let refuses = |b: &mut Builder| {
+        b.plan().refused.push(dyno_model::plan::Refusal {
+            experiment: "round-trip".into(),
+            stack: "pipe".into(),
+            factors: "ping-pong".into(),
+            reason: "no pipes here".into(),
+        });
+    };
+    let dropped = |b: &mut Builder| {
+        let origin = b.manifest().origin.as_mut().unwrap();
+        origin.request.stacks = Some(vec!["tcp".into()]);
+    };
+    let how = TrendOptions::default();
+    for day in [12, 13] {
+        runs.push(without_pipe(day, &refuses));
+        let t = trend(&runs, &how);
+        let who = if day == 12 {
+            "the previous run"
+        } else {
+            "run quick-011"
+        };
+        let reason = format!(
+            "no value in the newest run: {who} has it, but this run refused it: no pipes here"
+        );
+        assert!(t.is_blind());
+        assert!(
+            blind(&t, "pipe")
+                .iter()
+                .all(|b| b.as_ref() == Some(&reason)),
+            "{t:?}"
+        );
+        assert!(blind(&t, "tcp").iter().all(Option::is_none), "{t:?}");
+    }
+    // Asked for alike, and neither measured nor refused.
+    runs.push(without_pipe(14, &|_| {}));
+    assert!(trend(&runs, &how).is_blind());
+    runs.push(without_pipe(15, &dropped));
+    assert!(!trend(&runs, &how).is_blind());
+    // The first run without it is told also where it was dropped.
+    let first: Vec<Run> = runs[..12].iter().chain(&runs[15..]).cloned().collect();
+    assert!(trend(&first, &how).is_blind());
+    // A run of another suite says nothing of it.
+    runs.push(without_pipe(16, &|b| b.plan().suite = "calls".into()));
+    let other = trend(&runs, &how);
+    assert!(
+        blind(&other, "pipe").iter().all(Option::is_none),
+        "{other:?}"
+    );
 }
 
 /// Nights of a stream of 2,000 messages: its p50 and how many of them were lost in each trial.

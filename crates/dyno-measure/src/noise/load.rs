@@ -127,13 +127,22 @@ impl LoadReading {
         self.until(&later)
     }
 
-    /// What happened from this reading until `later`.
+    fn until(&self, later: &LoadReading) -> HostLoad {
+        self.until_by(later, processes::thread_cpus)
+    }
+
+    /// What happened from this reading until `later`; `sets` are those of [`processes::thread_cpus`].
     ///
     /// `foreign` is exact where the scheduler counts what ran on each CPU: that, less what the trial's processes and kernel
     /// threads used. Where these may also have run on other CPUs, all of their time is taken off, so that `foreign` says too
-    /// little rather than too much; it is never less than the time of other processes that can have run nowhere
-    /// else. Neither the trial's speed nor how it waits is in it. `hungriest` may hold `ended processes`, all together.
-    fn until(&self, later: &LoadReading) -> HostLoad {
+    /// little rather than too much; nothing is taken off of processes that may run on other CPUs only. It is never less
+    /// than the time of other processes that can have run nowhere else. Neither the trial's speed nor how it waits is in it.
+    /// `hungriest` may hold `ended processes`, all together.
+    fn until_by(
+        &self,
+        later: &LoadReading,
+        sets: impl Fn(u32) -> Option<BTreeSet<Vec<u32>>>,
+    ) -> HostLoad {
         let own_pids = processes::with_descendants(
             &self.own | &later.own,
             [&self.processes, &later.processes],
@@ -142,12 +151,11 @@ impl LoadReading {
         let (own, others): (Vec<_>, Vec<_>) = used
             .into_iter()
             .partition(|(pid, _)| own_pids.contains(pid));
-        let own: u64 = own.iter().map(|(_, used)| used.0).sum();
-        let own = own + self.own_ended_since(later).0;
-
         let of_all = self.stat.cpus.keys();
         let part = of_all.clone().filter(|cpu| self.cpus.contains(cpu)).count() as f64;
         let part = part / of_all.count().max(1) as f64;
+        let own = self.own_here(&own, sets) + self.own_ended_since(later).0;
+
         let sees_kernel = processes::name(KTHREADD.0) == KTHREADD.1;
         let parent = |pid: &u32| later.processes.get(pid).map(|p| p.family.parent);
         let is_kernel = |pid: &u32| sees_kernel && parent(pid) == Some(KTHREADD.0);
@@ -211,6 +219,21 @@ impl LoadReading {
                 _ => None,
             },
         }
+    }
+
+    /// What the trial's processes may have used on these CPUs. A process that may run on others only, such as a daemon on CPUs
+    /// of its own, used nothing here.
+    fn own_here(
+        &self,
+        own: &[(u32, Nanos)],
+        sets: impl Fn(u32) -> Option<BTreeSet<Vec<u32>>>,
+    ) -> u64 {
+        let is_ours = |cpu: &u32| self.cpus.contains(cpu);
+        let are_all = self.stat.cpus.keys().all(is_ours);
+        let is_elsewhere = |sets: BTreeSet<Vec<u32>>| !sets.iter().flatten().any(is_ours);
+        let is_here = |pid: u32| are_all || !sets(pid).is_some_and(is_elsewhere);
+        let here = own.iter().filter(|(pid, _)| is_here(*pid));
+        here.map(|(_, used)| used.0).sum()
     }
 
     /// What ran on the CPUs, and who counted it. The clocks of processes leave out what a hypervisor stole from a running

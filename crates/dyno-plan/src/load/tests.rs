@@ -115,6 +115,35 @@ fn a_lidar_is_too_much_only_with_a_copy_for_each_receiver() {
 }
 
 #[test]
+fn small_datagrams_are_too_much_with_their_headers() {
+    let small = |stack: &str| Experiment {
+        name: "signals".into(),
+        workload: stream(1.5e6),
+        payload: PayloadSize::new(64).unwrap(),
+        ..camera(stack, "1-1")
+    };
+    let of = |name: &str| {
+        let adapter = name.split('-').next().unwrap().to_owned();
+        let stack = Stack {
+            name: name.into(),
+            adapter,
+            ..Stack::default()
+        };
+        (name.to_owned(), stack)
+    };
+    let stacks = BTreeMap::from([of("udp-large"), of("tcp")]);
+    let all = [small("udp-large"), small("tcp")];
+    // 1.5 million times 64 + 66 B; a stream of bytes may put many messages into one packet.
+    assert_eq!(
+        warnings(&all, &four_hosts(), &stacks, &facts(8, 64 << 30)),
+        [
+            "signals 1-1 on udp-large: 1.56 Gbit/s with headers offered on the 1 Gbit/s link of h1: at most 64 % can \
+             arrive"
+        ]
+    );
+}
+
+#[test]
 fn of_many_stacks_the_first_are_named() {
     let all: Vec<Experiment> = ["a", "b", "c", "d", "e"]
         .iter()

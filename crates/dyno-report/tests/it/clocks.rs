@@ -115,3 +115,35 @@ fn one_clock_is_not_spoken_of() {
     let text = show(&b.build(), Format::Table);
     assert!(!text.to_lowercase().contains("clocks"), "{text}");
 }
+
+#[test]
+fn nothing_is_below_its_floor_by_clocks_alone() {
+    let with = |bound: u64| {
+        let mut b = Builder::new("apart", "from here to there", "stacks");
+        let of = |ns: f64| {
+            [
+                (Metric::Response, ns, 4_000, 0),
+                (Metric::Service, ns, 4_000, 0),
+            ]
+        };
+        let floor = b.experiment("floor-udp", stream);
+        b.trials(floor, &of(100_000.0));
+        let udp = b.experiment("udp", |e| {
+            stream(e);
+            e.floor = Some(floor);
+        });
+        b.trials(udp, &of(90_000.0));
+        for id in [floor, udp] {
+            b.records(id)
+                .for_each(|t| t.one_way_bound = Some(Nanos(bound)));
+        }
+        let s = summary(&b.build());
+        let ratio = s.experiments[1].floor.as_ref().unwrap().p50_ratio.unwrap();
+        (ratio, s.experiments[0].undercut_by.clone())
+    };
+    let (exact, undercut) = with(0);
+    assert_eq!(undercut, ["udp"]);
+    let (wide, undercut) = with(8_000);
+    assert_eq!(undercut, [""; 0]);
+    assert!(wide.value == exact.value && wide.lo < exact.lo && wide.hi > exact.hi);
+}

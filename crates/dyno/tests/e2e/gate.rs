@@ -88,8 +88,8 @@ fn what_fails_on_both_sides_is_no_pass_even_where_undecided_is_one() {
          crash_in = \"send\"\ncrash_after = 30\n",
     );
     gate(&place, &["uds-stream", "crashes", "--allow-undecided"])
-        .with_code(7)
-        .says("undecided: ")
+        .with_code(8)
+        .says("worse: ")
         .says("failed");
 }
 

@@ -629,7 +629,7 @@ fn a_comparison_covers_what_runs_of_its_history_differ_by() {
     let shown = place.run(&gate).with_code(0);
     shown
         .says("left out of the history")
-        .says("(3 runs); verdicts and remarks name");
+        .says("(3 runs), the differences between runs");
     let found = json(&place.run(&[&gate[..], &["--format", "json"]].concat()));
     assert_eq!(found["history_runs"], 3);
     let within = ["compare", "fast", "--history", "runs"];

@@ -160,6 +160,34 @@ fn on_some_of_the_cpus_what_ran_there_counts_whoever_it_was() {
     assert_eq!((load.foreign, load.hungriest.len()), (Nanos(30 * MS), 1));
 }
 
+/// The trial's agent, number 7, may run everywhere, and its daemon, number 8, on CPU 1 alone.
+#[test]
+fn a_daemon_on_cpus_of_its_own_hides_no_stranger() {
+    let here = |mut r: LoadReading| {
+        r.cpus = vec![0];
+        r.runtime.as_mut().unwrap().on.remove(&1);
+        r.own.insert(8);
+        r
+    };
+    let from = here(reading(0, [0, 0], &[(7, 0), (8, 0), (GONE, 0)]));
+    let to = here(reading(
+        1_000,
+        [280, 400],
+        &[(7, 200), (8, 400), (GONE, 80)],
+    ));
+    let daemon_on = |cpus: Option<Vec<u32>>| {
+        let sets = move |pid| match pid {
+            7 => Some([vec![0, 1]].into()),
+            _ => cpus.clone().map(|cpus| [cpus].into()),
+        };
+        from.until_by(&to, sets).foreign
+    };
+    assert_eq!(daemon_on(Some(vec![1])), Nanos(80 * MS));
+    // One that may have run here, also because nobody knows, counts whole.
+    assert_eq!(daemon_on(Some(vec![0, 1])), Nanos::ZERO);
+    assert_eq!(daemon_on(None), Nanos::ZERO);
+}
+
 #[test]
 fn without_a_count_a_stranger_is_shared_out_over_its_cpus() {
     let Some(parent) = rustix::process::getppid() else {

@@ -6,7 +6,7 @@ use crate::commands::judged::round_time;
 use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::Progress;
-use dyno_judge::{CheckOptions, Limits, Status};
+use dyno_judge::{CheckOptions, Limits};
 use dyno_model::unit::{counted, percent};
 use dyno_stats::simultaneous;
 use std::path::Path;
@@ -58,7 +58,7 @@ impl<'a> Looks<'a> {
         let report = dyno_judge::check(&run, &self.limits, &self.how).map_err(exit::of_plan)?;
         self.left -= 1;
         let number = LOOKS - self.left;
-        let (open, all) = (report.count(Status::Undecided), report.results.len());
+        let (open, all) = (report.open(), report.measured);
         let state = match open {
             0 => format!("look {number}: {} decided", counted(all, "result")),
             _ => format!(
