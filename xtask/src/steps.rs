@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// How a step ended; of `cargo test`, what failed.
 type Ended = Result<(ExitStatus, Failures), String>;
@@ -269,9 +270,19 @@ fn watched(command: &mut Command, mut show: impl FnMut(&str)) -> std::io::Result
     // The pipe ends when the command does: no end of it may stay here.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = started?;
-    for line in BufReader::new(printed).split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
-        show(&line);
+    let (lines, read) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut all = BufReader::new(printed).split(b'\n');
+        all.try_for_each(|line| lines.send(line))
+    });
+    loop {
+        match read.recv_timeout(Duration::from_secs(1)) {
+            Ok(line) => show(&String::from_utf8_lossy(&line?)),
+            Err(RecvTimeoutError::Disconnected) => break,
+            // What it left running holds the pipe, and nobody waits for that.
+            Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_some() => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
     child.wait()
 }

@@ -6,6 +6,7 @@ use crate::check::Measure;
 use crate::difference::{Kernel, costs_apart};
 use crate::figure::all_disturbed;
 use crate::reading::{self, Reading};
+use dyno_model::origin::Origin;
 use dyno_model::record::{Environment, Run, RunManifest};
 use dyno_model::{Experiment, ExperimentId};
 use dyno_report::{Basis, Shortfall};
@@ -228,12 +229,22 @@ impl Book {
     }
 }
 
-/// Whether two runs were asked for in the same words, the suite's file included.
+/// Whether two runs were asked for in the same words, the files of the suite and of its stacks included. A seed is drawn anew for each run, and the rules
+/// of a search are those of the build.
 fn asked_alike(a: &RunManifest, b: &RunManifest) -> bool {
-    match (&a.origin, &b.origin) {
-        (Some(a), Some(b)) => a.request == b.request && a.suite.text == b.suite.text,
-        _ => false,
-    }
+    let (Some(a), Some(b)) = (&a.origin, &b.origin) else {
+        return false;
+    };
+    let words = |origin: &Origin| {
+        let mut request = origin.request.clone();
+        request.seed = 0;
+        if let Some(search) = &mut request.search {
+            search.rules = 0;
+        }
+        request
+    };
+    let names = |origin: &Origin| origin.stacks.keys().cloned().collect::<Vec<_>>();
+    words(a) == words(b) && a.suite.text == b.suite.text && names(a) == names(b)
 }
 
 fn entry(run: &Run, number: usize, e: &Experiment, measure: Measure) -> Entry {

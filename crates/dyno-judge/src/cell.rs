@@ -64,14 +64,14 @@ pub(crate) fn listed(e: &Experiment) -> [String; 6] {
     ]
 }
 
-/// The refusal of the cell of an experiment on a stack; where none lists its factors, the first of the experiment on
-/// that stack.
+/// The refusal of the cell of an experiment on a stack: one that lists its factors, faults behind them included, or the first that lists fewer, as that of
+/// several flows does. One that lists all factors of another payload or wait is of another cell.
 pub(crate) fn refusal<'a>(plan: &'a Plan, e: &Experiment, stack: &str) -> Option<&'a Refusal> {
-    let own = listed(e).join(", ");
+    let own = listed(e);
     let refused = plan.refused.iter();
     let mut all = refused.filter(|r| r.experiment == e.name && r.stack == stack);
-    let exact = all.clone().find(|r| r.factors == own);
-    exact.or_else(|| all.next())
+    let exact = all.clone().find(|r| r.factors.starts_with(&own.join(", ")));
+    exact.or_else(|| all.find(|r| r.factors.split(", ").count() < own.len()))
 }
 
 /// The experiments that say something of this build and its stacks when they stand alone: the other

@@ -85,7 +85,13 @@ impl Ranked<'_> {
     /// The places of the fastest one and of those that may be as fast. None where its figure is that of what survived.
     pub(crate) fn fastest(&self) -> Vec<usize> {
         match self.entries.first() {
-            Some(first) if first.is_whole() => self.best.clone(),
+            Some(first) if first.is_whole() => {
+                let whole = self
+                    .entries
+                    .iter()
+                    .filter(|e| e.is_whole() && self.best.contains(&e.place));
+                whole.map(|e| e.place).collect()
+            }
             _ => Vec::new(),
         }
     }

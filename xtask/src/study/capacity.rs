@@ -55,28 +55,18 @@ pub(super) fn study(turns: u32, stacks: &[String], many: bool) -> Outcome {
         let mut found = Vec::new();
         for turn in 0..turns {
             let run = format!("{stack}-{turn}");
-            match search(&place, stack, &run)? {
-                Some((kept, broken, first)) => {
-                    println!("{stack}: kept up to {kept:.0}, broken from {broken}; first: {first}");
-                    found.push(kept);
-                }
-                None => println!("{stack}: not even the first value is surely kept"),
-            }
+            let range = search(&place, stack, &run)?;
+            println!(
+                "{stack}: kept up to {:.0}, broken from {:.0}; first: {}",
+                range.kept, range.broken, range.first
+            );
+            found.push(range);
             place.forget(&run)?;
         }
-        let (low, high) = found
-            .iter()
-            .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
-                (low.min(*v), high.max(*v))
-            });
-        let Some(first) = found.first().copied() else {
+        println!("{stack}: {}", agreement(&found));
+        let Some(first) = found.iter().map(|f| f.kept).find(|kept| *kept > 0.0) else {
             continue;
         };
-        println!(
-            "{stack}: {} searches lie within {:.1} %",
-            found.len(),
-            100.0 * (high / low - 1.0)
-        );
         sweep(&place, stack, first)?;
         if many {
             send_many(&place, stack, first / 2.0)?;
@@ -85,8 +75,30 @@ pub(super) fn study(turns: u32, stacks: &[String], many: bool) -> Outcome {
     Ok(())
 }
 
-/// The highest kept rate, the lowest broken one, and the limit that broke there.
-fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, String)>, String> {
+/// What a search found, in messages per second.
+struct Range {
+    /// The highest rate kept; 0 where not even the first one surely is.
+    kept: f64,
+    /// The lowest rate broken; infinite where none is.
+    broken: f64,
+    /// The limit that broke there first.
+    first: String,
+}
+
+/// How many pairs of searches agree: within ten percent, or with ranges that overlap. A search that kept nothing is one of them.
+fn agreement(found: &[Range]) -> String {
+    let pairs = || (0..found.len()).flat_map(|j| (0..j).map(move |i| (&found[i], &found[j])));
+    let near = |(a, b): &(&Range, &Range)| a.kept.max(b.kept) <= 1.1 * a.kept.min(b.kept);
+    let overlap = |(a, b): &(&Range, &Range)| a.kept < b.broken && b.kept < a.broken;
+    format!(
+        "of {} pairs of searches {} agree within 10 %, and the ranges of {} overlap",
+        pairs().count(),
+        pairs().filter(near).count(),
+        pairs().filter(overlap).count()
+    )
+}
+
+fn search(place: &Place, stack: &str, run: &str) -> Result<Range, String> {
     place.judged(&format!(
         "run capacity --stack {stack} --search rate --until limits.toml --out {run} --quiet"
     ))?;
@@ -95,14 +107,11 @@ fn search(place: &Place, stack: &str, run: &str) -> Result<Option<(f64, String, 
     let Some(one) = list(&report, "capacities").first() else {
         return Err(format!("{stack} has no capacity in {report:#}"));
     };
-    let Some(kept) = one["kept"].as_f64() else {
-        return Ok(None);
-    };
-    let broken = one["broken"]
-        .as_f64()
-        .map_or("–".into(), |hz| format!("{hz:.0}"));
-    let first = one["broke_first"][0].as_str().unwrap_or("–").to_owned();
-    Ok(Some((kept, broken, first)))
+    Ok(Range {
+        kept: one["kept"].as_f64().unwrap_or(0.0),
+        broken: one["broken"].as_f64().unwrap_or(f64::INFINITY),
+        first: one["broke_first"][0].as_str().unwrap_or("–").to_owned(),
+    })
 }
 
 fn sweep(place: &Place, stack: &str, capacity: f64) -> Outcome {

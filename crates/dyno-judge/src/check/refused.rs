@@ -25,12 +25,20 @@ pub(super) fn results(plan: &Plan, limits: &[Limit], measured: &[Checked]) -> Ve
     limits.iter().flat_map(of).collect()
 }
 
-/// A limit that names stacks asks for all of their cells. Any other asks for what a stack refused of an experiment that it measured
-/// with the same wait: what it is not made for, nobody asked it for.
+/// A limit that names stacks asks for all of their cells with a placement that they were measured with. Any other asks for what a stack refused of an
+/// experiment that it measured with the same wait and placement: what it is not made for, nobody asked it for.
 fn asks(limit: &Limit, e: &Experiment, measured: &[Checked]) -> bool {
-    let question = |e: &Experiment| (e.stack.clone(), e.name.clone(), e.wait);
-    let mut others = measured.iter().filter(|c| c.limit.name == limit.name);
-    !limit.selector.stack.is_empty() || others.any(|c| question(&c.experiment) == question(e))
+    let others = measured
+        .iter()
+        .filter(|c| c.limit.name == limit.name && c.experiment.stack == e.stack);
+    let others: Vec<&Experiment> = others.map(|c| &c.experiment).collect();
+    let is_placed = |o: &&Experiment| o.placement == e.placement;
+    match limit.selector.stack.is_empty() {
+        true => others
+            .iter()
+            .any(|o| is_placed(o) && (&o.name, o.wait) == (&e.name, e.wait)),
+        false => others.is_empty() || others.iter().any(is_placed),
+    }
 }
 
 fn result(limit: &Limit, r: &Refusal, e: Experiment) -> Checked {

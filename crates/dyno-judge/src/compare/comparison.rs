@@ -207,13 +207,13 @@ impl Comparison {
         all.max().unwrap_or(Status::Undecided)
     }
 
-    /// Whether nothing but the scatter of trials leaves it undecided: no trial of a judged cell failed or is missing, no side has only disturbed
-    /// trials, no finding was taken back, and no cell was left out that was asked for.
+    /// Whether nothing but the scatter of trials, or too few samples, leaves it undecided: no trial of a judged cell failed or is missing, no side
+    /// has only disturbed trials, no finding was taken back, the machine did not move, and no cell was left out that was asked for.
     pub fn is_open_by_scatter(&self) -> bool {
         let is_open = |c: &ComparedCell, row: &Row| c.status(row) == Status::Undecided;
         let is_harmed = |c: &ComparedCell| {
             let mut open = c.rows.iter().filter(|row| is_open(c, row)).peekable();
-            open.peek().is_some() && (c.is_damaged || open.any(|row| row.but.is_some()))
+            open.peek().is_some() && (c.is_damaged || open.any(|row| !row.is_open_by_scatter()))
         };
         let is_left_out = self.left_out.iter().any(|l| l.status() != Status::Pass);
         !self.cells.is_empty() && !is_left_out && !self.judged().any(is_harmed)
@@ -271,6 +271,15 @@ impl Row {
             compared.finding = Finding::Undecided { more: None };
             self.but = Some(why.to_owned());
         }
+    }
+
+    /// Whether more trials or samples of the same kind would decide it.
+    fn is_open_by_scatter(&self) -> bool {
+        let is_known = match &self.result {
+            Ok(compared) => matches!(compared.finding, Finding::Undecided { .. }),
+            Err(_) => self.figure != Figure::Deaf,
+        };
+        is_known && self.but.is_none()
     }
 
     pub(crate) fn grade(&self) -> Grade {

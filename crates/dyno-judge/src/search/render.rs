@@ -32,7 +32,7 @@ impl Capacities {
                      further trials confirm this. Violated: an interval is outside its limit. Notes say \
                      where no further trials confirmed this. Values in between are undecided. Intervals \
                      have {} confidence; those of confirmations have more, because they are evaluated up \
-                     to three times.",
+                     to three times, or six if the host delayed trials.",
                     self.run,
                     self.suite,
                     utc(self.started_unix_ms),

@@ -154,7 +154,12 @@ impl Tested {
             (_, Some(failure)) => {
                 format!("{} failed, {failure}", counted(self.failed as u64, "trial"))
             }
-            (Rung::Undecided | Rung::NoFigure, None) => open().collect::<Vec<_>>().join("; "),
+            (Rung::Undecided | Rung::NoFigure, None) => {
+                let open: Vec<String> = open().collect();
+                // All limits are met, but not with the load that was due.
+                let all = if open.is_empty() { self.broken() } else { open };
+                all.join("; ")
+            }
         }
     }
 
@@ -178,7 +183,7 @@ impl Tested {
         let said = match (self.rung, self.confirms) {
             (Rung::Kept, true) => format!("{value} is confirmed by {further}"),
             (Rung::Kept, false) => format!("{value} meets all limits in {trials}"),
-            (Rung::Broken, true) => format!("{value} again violates a limit in {further}"),
+            (Rung::Broken, true) => format!("{value} violates a limit in {further}"),
             (Rung::Broken, false) => format!("{value} violates a limit in {trials}"),
             (Rung::Undecided, _) => format!("{value} is undecided after {trials}"),
             (Rung::NoFigure, _) => format!("{value} has no figure after {trials}"),

@@ -66,10 +66,14 @@ fn two_runs(floor: f64) -> Comparison {
 fn a_cell_is_left_out_for_its_own_refusal() {
     let mut base = Builder::new(0);
     let mut new = Builder::new(1);
-    for bytes in [64, 128] {
+    for bytes in [64, 128, 256] {
         let size = |e: &mut Experiment| e.payload = PayloadSize::new(bytes).unwrap();
         let id = base.experiment("pipe", size);
         base.trials(id, 9_000.0);
+        // Nobody asked for the last one.
+        if bytes == 256 {
+            continue;
+        }
         let factors = "ping-pong, SIZE, block, stamp, process, 1-1";
         new.plan().refused.push(Refusal {
             experiment: "round-trip".into(),
@@ -84,6 +88,7 @@ fn a_cell_is_left_out_for_its_own_refusal() {
     let reasons: Vec<&str> = c.left_out.iter().map(|l| l.reason.as_str()).collect();
     assert!(reasons[0].ends_with("too few for 64"), "{reasons:?}");
     assert!(reasons[1].ends_with("too few for 128"), "{reasons:?}");
+    assert_eq!(reasons[2], "only the base has it");
 }
 
 /// `pipe` at 9.0 µs, and at `new` in a later run, with a history of runs at these levels on `host`.

@@ -363,7 +363,12 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         3,
         "it was refused when the run was planned: it cannot be used here",
     ),
-    ("refused", "trend", 7, "undecided: too few runs: 2 of 8"),
+    (
+        "refused",
+        "trend",
+        7,
+        "the previous run has it, but this run refused it: it cannot be used here",
+    ),
 ];
 
 /// None makes a gate pass that judges two sides. A limit may be kept by a single trial whose interval is wide.
@@ -427,7 +432,7 @@ fn odd_sides_have_their_exit_codes_and_sentences() {
         experiments[0]["id"] = 0.into();
         experiments[0]["added"] = false.into();
         plan["refused"] = serde_json::json!([{
-            "experiment": "round-trip", "stack": "probe", "factors": "block", "reason": "it cannot be used here"
+            "experiment": "round-trip", "stack": "probe", "factors": "ping-pong, 64 B, block", "reason": "it cannot be used here"
         }]);
     });
     place.file("limits.toml", &limit("p50", "50 s"));
