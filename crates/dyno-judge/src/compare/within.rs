@@ -8,7 +8,7 @@ use crate::difference::{Aspect, Differences};
 use crate::number::counted;
 use crate::origin::added_later;
 use dyno_model::Experiment;
-use dyno_model::plan::{Against, Plan};
+use dyno_model::plan::{Against, Plan, Refusal};
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
 use std::collections::BTreeSet;
@@ -100,10 +100,12 @@ fn on_neither_side(plan: &Plan) -> Option<String> {
     let Some(Against::Build { .. }) = &plan.against else {
         return None;
     };
-    let first = plan.refused.first()?;
+    let is_floor = |r: &&Refusal| plan.stacks.get(&r.stack).is_some_and(|s| s.floor);
+    let refused: Vec<&Refusal> = plan.refused.iter().filter(|r| !is_floor(r)).collect();
+    let first = refused.first()?;
     Some(format!(
         "this build refused {} of the suite, so that neither side measured them and nothing is said of them; the first is {} on {} ({}): {}",
-        counted(plan.refused.len() as u64, "cell"),
+        counted(refused.len() as u64, "cell"),
         first.experiment,
         first.stack,
         first.factors,
