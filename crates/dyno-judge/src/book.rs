@@ -187,10 +187,14 @@ impl Book {
         judged: usize,
         history: &[usize],
     ) -> Option<(&'a Entry, String)> {
-        if self.has_cell(judged, &series.key) {
+        if series.of(judged).is_some() {
             return None;
         }
         let before = history.iter().rev().find_map(|run| series.of(*run))?;
+        // It may lack a measure alone.
+        if self.has_cell(judged, &series.key) {
+            return None;
+        }
         let (own, other) = (&self.runs[judged], &self.runs[before.run]);
         let e = &before.experiment;
         let is_last = history.last() == Some(&before.run);

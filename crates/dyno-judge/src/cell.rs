@@ -68,10 +68,17 @@ pub(crate) fn listed(e: &Experiment) -> [String; 6] {
 /// several flows does. One that lists all factors of another payload or wait is of another cell.
 pub(crate) fn refusal<'a>(plan: &'a Plan, e: &Experiment, stack: &str) -> Option<&'a Refusal> {
     let own = listed(e);
+    let told = own.join(", ");
     let refused = plan.refused.iter();
     let mut all = refused.filter(|r| r.experiment == e.name && r.stack == stack);
-    let exact = all.clone().find(|r| r.factors.starts_with(&own.join(", ")));
+    let exact = all.clone().find(|r| lists(r, &told));
     exact.or_else(|| all.find(|r| r.factors.split(", ").count() < own.len()))
+}
+
+/// Whether a refusal lists these factors, and maybe faults behind them.
+pub(crate) fn lists(r: &Refusal, factors: &str) -> bool {
+    let rest = r.factors.strip_prefix(factors);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 
 /// The experiments that say something of this build and its stacks when they stand alone: the other

@@ -7,6 +7,8 @@
     reason = "tests may unwrap, and no other code uses this"
 )]
 
+#[cfg(feature = "runs")]
+pub mod befall;
 pub mod damage;
 #[cfg(feature = "runs")]
 pub mod example;

@@ -43,7 +43,7 @@ fn asks(limit: &Limit, e: &Experiment, measured: &[Checked]) -> bool {
 
 fn result(limit: &Limit, r: &Refusal, e: Experiment) -> Checked {
     let told = cell::listed(&e).join(", ");
-    let factors = match r.factors.starts_with(&told) {
+    let factors = match cell::lists(r, &told) {
         true => String::new(),
         false => format!(" ({})", r.factors),
     };

@@ -50,23 +50,9 @@ fn inverse(ratio: Ratio) -> Ratio {
 
 /// The interval of what the ratio would be with one clock, by the shares (of the new side, of the base) that clocks may have
 /// changed the values by.
-pub(super) fn widened(ratio: Ratio, (new, base): (f64, f64)) -> Ratio {
-    let by = |end: Latency, factor: f64| match end {
-        Latency::Finite(v) if factor.is_finite() => Latency::Finite(v * factor),
-        _ => Latency::Infinite,
-    };
-    let less = |share: f64| (1.0 - share).max(0.0);
-    let Estimate { value, lo, hi } = ratio.estimate;
-    let lo = match lo {
-        Latency::Finite(_) => by(lo, less(new) / (1.0 + base)),
-        Latency::Infinite => lo,
-    };
+pub(super) fn widened(ratio: Ratio, shares: (f64, f64)) -> Ratio {
     Ratio {
-        estimate: Estimate {
-            value,
-            lo,
-            hi: by(hi, (1.0 + new) / less(base)),
-        },
+        estimate: dyno_report::widened(&ratio.estimate, shares),
         ..ratio
     }
 }

@@ -70,11 +70,9 @@ fn a_cell_is_left_out_for_its_own_refusal() {
         let size = |e: &mut Experiment| e.payload = PayloadSize::new(bytes).unwrap();
         let id = base.experiment("pipe", size);
         base.trials(id, 9_000.0);
-        // Nobody asked for the last one.
-        if bytes == 256 {
-            continue;
-        }
-        let factors = "ping-pong, SIZE, block, stamp, process, 1-1";
+        // Of the last one another cell was refused.
+        let topology = if bytes == 256 { "1-1x4" } else { "1-1" };
+        let factors = format!("ping-pong, SIZE, block, stamp, process, {topology}");
         new.plan().refused.push(Refusal {
             experiment: "round-trip".into(),
             stack: "pipe".into(),

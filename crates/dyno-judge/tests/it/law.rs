@@ -8,6 +8,7 @@ use dyno_judge::{
     CheckOptions, CompareOptions, Comparison, Figure, Finding, Limits, NightlyOptions, Nights, Row,
     Status, TrendOptions, check, compare, compare_within, trend,
 };
+use dyno_kit::befall::{Damage, befall, fail, lose};
 use dyno_model::cause::{BareShare, Disturbance, FailureCause, MUTE, Warning};
 use dyno_model::plan::Against;
 use dyno_model::record::{FailureKind, Outcome, Run};
@@ -16,17 +17,6 @@ use dyno_report::{Format, NoRatio, RenderOptions, SummaryOptions, summarise};
 use dyno_stats::Latency;
 use proptest::prelude::*;
 use serde_json::Value;
-
-/// What befalls a trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Damage {
-    Nothing,
-    Failed,
-    Missing,
-    Disturbed,
-    /// So many more messages for each hundred that arrived were sent and are lost.
-    Lossy(u64),
-}
 
 fn damage() -> impl Strategy<Value = Damage> {
     prop_oneof![
@@ -83,52 +73,6 @@ fn run(day: u64, side: &Side) -> Run {
         .iter_mut()
         .for_each(|e| e.trials = all);
     run
-}
-
-/// The trials of an experiment, `damages` in turns.
-fn befall(run: &mut Run, of: impl Fn(ExperimentId) -> bool, damages: &[Damage]) {
-    let mut turn = damages.iter().copied().cycle();
-    run.trials.retain_mut(|t| {
-        if !of(t.id.experiment) {
-            return true;
-        }
-        match turn.next().unwrap_or(Damage::Nothing) {
-            Damage::Nothing => {}
-            Damage::Missing => return false,
-            Damage::Disturbed => t
-                .disturbed
-                .push(dyno_model::Cause::Told("foreign load".into())),
-            Damage::Failed => fail(t),
-            Damage::Lossy(percent) => lose(t, percent),
-        }
-        true
-    });
-}
-
-fn fail(t: &mut TrialRecord) {
-    *t = TrialRecord::blank(
-        t.id,
-        0,
-        Outcome::Failed {
-            kind: FailureKind::Crash,
-            step: "window".into(),
-            cause: dyno_model::Cause::Told("ended by signal 11".into()),
-            stderr: Vec::new(),
-        },
-    );
-}
-
-fn lose(t: &mut TrialRecord, percent: u64) {
-    if t.outcome != Outcome::Completed {
-        return;
-    }
-    let more = (t.counts.received * percent / 100).max(1);
-    t.counts.offered += more;
-    t.counts.sent += more;
-    t.counts.lost += more;
-    t.distributions
-        .values_mut()
-        .for_each(|d| d.infinite += more);
 }
 
 const LIMITS: &str = "\

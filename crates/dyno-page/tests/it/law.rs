@@ -4,23 +4,12 @@
 
 use crate::common::{Builder, summary};
 use crate::document;
-use dyno_model::Metric::Response;
-use dyno_model::record::{FailureKind, Outcome, Run};
-use dyno_model::{Cause, Experiment, ExperimentId, RateHz, TrialRecord, Workload};
-use proptest::prelude::*;
-
-/// What befalls a trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Damage {
-    Nothing,
-    Failed,
-    Missing,
-    Disturbed,
-    /// So many more messages for each hundred that arrived were sent and are lost.
-    Lossy(u64),
-}
-
 use Damage::{Disturbed, Failed, Missing, Nothing};
+use dyno_kit::befall::{Damage, befall};
+use dyno_model::Metric::Response;
+use dyno_model::record::Run;
+use dyno_model::{Cause, Experiment, RateHz, Workload};
+use proptest::prelude::*;
 
 fn damage() -> impl Strategy<Value = Damage> {
     prop_oneof![
@@ -50,49 +39,6 @@ fn run(stacks: &[(&str, &[(f64, u64)])]) -> Run {
         }
     }
     b.build()
-}
-
-/// The trials of `of`, one after the other.
-fn befall(run: &mut Run, of: ExperimentId, damages: &[Damage]) {
-    let mut turn = damages.iter().cycle();
-    run.trials.retain_mut(|t| {
-        let own = match t.id.experiment == of {
-            true => turn.next().copied(),
-            false => None,
-        };
-        match own.unwrap_or(Nothing) {
-            Nothing => {}
-            Missing => return false,
-            Disturbed => t.disturbed.push(Cause::Told("foreign load".into())),
-            Failed => *t = failed(t),
-            Damage::Lossy(percent) => {
-                let more = (t.counts.received * percent / 100).max(1);
-                t.counts.offered += more;
-                t.counts.sent += more;
-                t.counts.lost += more;
-                t.distributions
-                    .values_mut()
-                    .for_each(|d| d.infinite += more);
-            }
-        }
-        true
-    });
-}
-
-fn failed(t: &TrialRecord) -> TrialRecord {
-    let (kind, step) = (FailureKind::Crash, "window".into());
-    let cause = Cause::Told("ended by signal 11".into());
-    let stderr = Vec::new();
-    TrialRecord::blank(
-        t.id,
-        0,
-        Outcome::Failed {
-            kind,
-            step,
-            cause,
-            stderr,
-        },
-    )
 }
 
 /// The only answer of a run: that of the page, and the line above a table.
@@ -134,7 +80,7 @@ proptest! {
     ) {
         let whole = run(&[("a", &a), ("b", &b), ("c", &c)]);
         let mut damaged = whole.clone();
-        befall(&mut damaged, ExperimentId(0), &damages);
+        befall(&mut damaged, |e| e.0 == 0, &damages);
         let (before, after) = (is_fastest(&whole, "a"), is_fastest(&damaged, "a"));
         prop_assert!(before || !after, "{}", said(&damaged).0);
         let own = &damages[..damages.len().min(a.len())];
@@ -184,7 +130,7 @@ fn a_stack_that_is_fast_without_its_disturbed_trials_is_not_the_fastest() {
     let mut slow = FAST;
     slow[2..].iter_mut().for_each(|t| t.0 = 400.0);
     let mut run = run(&[("a", &slow), ("b", &CALM)]);
-    befall(&mut run, ExperimentId(0), &LAST_THREE);
+    befall(&mut run, |e| e.0 == 0, &LAST_THREE);
     assert!(!is_fastest(&run, "a"));
     says(
         &run,
@@ -201,7 +147,7 @@ fn a_stack_that_delivers_without_its_disturbed_trials_is_not_the_fastest() {
     let mut lossy = FAST;
     lossy[2..].iter_mut().for_each(|t| t.1 = 170);
     let mut run = run(&[("a", &lossy), ("b", &CALM)]);
-    befall(&mut run, ExperimentId(0), &LAST_THREE);
+    befall(&mut run, |e| e.0 == 0, &LAST_THREE);
     assert!(!is_fastest(&run, "a"));
     says(
         &run,
@@ -218,7 +164,7 @@ fn a_stack_of_which_trials_are_missing_is_not_the_fastest() {
     let mut one = run(&[("a", &FAST), ("b", &CALM)]);
     befall(
         &mut one,
-        ExperimentId(0),
+        |e| e.0 == 0,
         &[Missing, Missing, Nothing, Nothing, Missing],
     );
     assert!(!is_fastest(&one, "a"));
@@ -234,7 +180,7 @@ fn a_stack_of_which_trials_are_missing_is_not_the_fastest() {
     // The first of an unfinished run leads.
     befall(
         &mut one,
-        ExperimentId(1),
+        |e| e.0 == 1,
         &[Nothing, Nothing, Nothing, Nothing, Missing],
     );
     assert!(!is_fastest(&one, "a") && !is_fastest(&one, "b"));
@@ -253,7 +199,7 @@ fn a_trial_that_a_precision_added_is_not_missed() {
     run.manifest.plan.experiments[0].trials = 3;
     befall(
         &mut run,
-        ExperimentId(0),
+        |e| e.0 == 0,
         &[Nothing, Nothing, Nothing, Nothing, Missing],
     );
     assert!(is_fastest(&run, "a"));
