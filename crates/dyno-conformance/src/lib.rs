@@ -11,4 +11,6 @@
 pub mod faulty;
 pub mod suite;
 
-pub use suite::{Case, IntoOption, Subject, Surroundings, Verdict, is_child, play, run, run_child};
+pub use suite::{
+    Case, IntoOption, Subject, Surroundings, Verdict, is_child, play, run, run_child, run_within,
+};

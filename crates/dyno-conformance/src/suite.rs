@@ -57,12 +57,18 @@ pub enum Verdict {
 
 /// Plays one case within a test; panics where the adapter does not behave, and where it hangs.
 pub fn run(case: Case, subject: Subject) {
+    run_within(case, subject, CASE_LIMIT);
+}
+
+/// The same; after `limit` the case counts as hanging, and whatever tests still pass, the process ends with the status of
+/// failed ones.
+pub fn run_within(case: Case, subject: Subject, limit: Duration) {
     let name = subject.adapter.describe().name;
     if let Some(reason) = subject.skips(case) {
         eprintln!("{} skipped for {name}: {reason}", case.name());
         return;
     }
-    match played(case, Arc::new(Rig::new(subject)), CASE_LIMIT) {
+    match played(case, Arc::new(Rig::new(subject)), limit) {
         Verdict::Passed => {}
         Verdict::Skipped(reason) => eprintln!("{} skipped for {name}: {reason}", case.name()),
         Verdict::Failed(reason) => panic!("{reason}"),

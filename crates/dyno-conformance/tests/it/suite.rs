@@ -2,8 +2,10 @@
 
 use crate::memory;
 use dyno_adapter::{Adapter, OptionValue, Options};
-use dyno_conformance::{Case, Subject, conformance_tests, faulty, run};
+use dyno_conformance::{Case, Subject, conformance_tests, faulty, run, run_within};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::time::Duration;
 
 conformance_tests!(memory_plain, memory::adapter, { "mode" = "plain" });
 
@@ -33,14 +35,17 @@ fn judged(case: Case, subject: Subject) -> String {
 
 /// What the suite says when `case` is played with these options of `faulty`.
 fn verdict(case: Case, pairs: &[(&str, i64)]) -> String {
-    let subject = Subject {
+    judged(case, subject(options(pairs)))
+}
+
+fn subject(options: Options) -> Subject {
+    Subject {
         adapter: wrapped(),
-        options: options(pairs),
+        options,
         best_effort: None,
         except: &[],
         module: module_path!(),
-    };
-    judged(case, subject)
+    }
 }
 
 #[test]
@@ -104,6 +109,44 @@ fn a_take_that_never_returns_is_caught() {
     let case = Case::BlockingTakeReturnsWithoutAMessage;
     let verdict = verdict_of(case, "hang_in", take);
     assert!(verdict.contains("take hangs"), "{verdict}");
+}
+
+const HANG: &str = "DYNO_TEST_HANG";
+
+/// Not a test by itself: the process of a case that hangs, beside a library that waits at exit.
+#[test]
+fn hanging_process() {
+    extern "C" fn wait() {
+        loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+    }
+    if std::env::var_os(HANG).is_none() {
+        return;
+    }
+    // SAFETY: the function is part of the program.
+    assert_eq!(unsafe { libc::atexit(wait) }, 0);
+    let mut options = options(&[]);
+    options.insert("hang_in".into(), OptionValue::Text("send".into()));
+    let subject = subject(options);
+    run_within(
+        Case::MixedSizesArriveInOrder,
+        subject,
+        Duration::from_millis(300),
+    );
+}
+
+#[test]
+fn a_case_that_hangs_fails_and_does_not_hold_up_its_process() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "suite::hanging_process"])
+        .env(HANG, "1")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(101), "{stdout}");
+    assert!(stdout.contains("did not end within 300ms"), "{stdout}");
+    assert!(stdout.contains("test result: FAILED"), "{stdout}");
 }
 
 #[test]
