@@ -18,8 +18,8 @@ pub struct Answer {
     /// Their places in `show.experiments`, best first: those that deliver by the p50 of the headline, then
     /// those of which trials failed, those that drop messages, those whose p50 is infinite, those without one, and the failed.
     pub experiments: Vec<usize>,
-    /// The best one and those that cannot be told from it; empty where there is none, or where trials of it failed or
-    /// are missing.
+    /// The best one and those that cannot be told from it; empty where there is none, where trials of it failed or
+    /// are missing, or where no other has a p50 and its own has no upper end with the trials that the host disturbed.
     pub best: Vec<usize>,
     /// The headline metric.
     pub metric: &'static str,

@@ -82,9 +82,11 @@ fn best(entries: &[Entry<'_>]) -> Vec<usize> {
 }
 
 impl Ranked<'_> {
-    /// The places of the fastest one and of those that may be as fast. None where its figure is that of what survived.
+    /// The places of the fastest one and of those that may be as fast. None where its figure is that of what survived, or where
+    /// no other has a figure and the disturbed trials leave its own without an upper end.
     pub(crate) fn fastest(&self) -> Vec<usize> {
         match self.entries.first() {
+            Some(first) if self.best.len() == 1 && first.is_open() => Vec::new(),
             Some(first) if first.is_whole() => {
                 let whole = self
                     .entries
@@ -131,6 +133,12 @@ impl<'a> Entry<'a> {
     /// Whether what it shows is all that was planned, and holds with the trials that the host disturbed.
     pub(crate) fn is_whole(&self) -> bool {
         !fails(self.e)
+    }
+
+    /// Whether its p50 has an upper end only where the trials are left out that the host disturbed.
+    pub(crate) fn is_open(&self) -> bool {
+        let own = self.standing.compared().map(|own| ns(&own.hi));
+        self.reach.1.is_infinite() && own.is_some_and(f64::is_finite)
     }
 
     /// Best first.

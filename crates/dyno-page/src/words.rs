@@ -107,6 +107,10 @@ fn description(x: &Entry<'_>) -> String {
     parts.extend(cpu(e).map(|ns| cost(e, ns)));
     let mut text = parts.join(", ");
     let mut caveats = caveats(e);
+    if x.is_open() {
+        caveats
+            .push("with the trials that the host disturbed, its p50 interval is too wide".into());
+    }
     if e.is_unstable() {
         caveats.push("a repeated run may show another value".into());
     }

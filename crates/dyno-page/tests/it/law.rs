@@ -160,6 +160,22 @@ fn a_stack_that_delivers_without_its_disturbed_trials_is_not_the_fastest() {
 }
 
 #[test]
+fn a_stack_whose_p50_is_too_wide_with_its_disturbed_trials_is_not_the_fastest() {
+    const WIDE: [(f64, u64); 2] = [(10.0, 0), (19.4, 0)];
+    let mut run = run(&[("a", &WIDE), ("b", &WIDE)]);
+    befall(&mut run, |e| e.0 == 0, &[Disturbed, Nothing]);
+    assert!(!is_fastest(&run, "a"));
+    says(
+        &run,
+        &[
+            "a is the only stack with a figure: p50 ",
+            "with the trials that the host disturbed, its p50 interval is too wide",
+        ],
+        &["a 19.4"],
+    );
+}
+
+#[test]
 fn a_stack_of_which_trials_are_missing_is_not_the_fastest() {
     let mut one = run(&[("a", &FAST), ("b", &CALM)]);
     befall(
