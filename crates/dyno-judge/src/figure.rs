@@ -70,6 +70,11 @@ impl Figure {
     pub(crate) const fn has_ratio(self) -> bool {
         !matches!(self, Figure::Lost | Figure::Deaf | Figure::Failed)
     }
+
+    /// Whether a history tells what runs of one build differ by in it.
+    pub(crate) const fn is_of_runs(self) -> bool {
+        !matches!(self, Figure::Deaf | Figure::Failed)
+    }
 }
 
 /// Of the largest of all, which has no interval: a sample more may be larger.

@@ -4,7 +4,8 @@
 //! figures, their level and scatter ([`dyno_stats::Usual`]), and how far the next one may be from it
 //! ([`dyno_stats::Expectation`]). The chance of a false alarm is shared by all figures of the table
 //! (Bonferroni), so it is stated for the whole of it. Each figure is then held against its line by the one
-//! comparison of all judgements. What is infinite is beyond every line.
+//! comparison of all judgements. What is infinite is beyond every line. A time between hosts has an interval there:
+//! what their clocks may have changed it and the level by.
 //!
 //! Losses of a machine that usually loses nothing have no scatter: there the trials that lost something are
 //! counted, and the line is the most of them that chance would deal to one run (Fisher's exact test).
@@ -19,7 +20,7 @@ use crate::book::{Book, Entry, HistoryRun, Key, Machine};
 use crate::cell;
 use crate::check::{Measure, Status};
 use crate::number::{counted, sig3};
-use crate::reading::{self, Reading, median};
+use crate::reading::{self, Reading, by_clocks, median, slack_of};
 use crate::standing::{Found, Line, Standing};
 use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
@@ -250,18 +251,23 @@ fn watched(book: &Book, judged: usize, history: &[usize]) -> Vec<Watched> {
 
 /// What is known of a figure before its line is drawn.
 enum Before {
-    /// Logarithms by which more is worse.
-    Level {
-        usual: Usual,
-        /// The variance between the trials of a run.
-        within: f64,
-        /// How many trials a run has.
-        trials: f64,
-    },
+    /// A level to hold it against.
+    Level(Level),
     /// Lossy trials and all trials of a history that seldom loses.
     Seldom { lossy: u64, trials: u64 },
     /// Nothing can be said.
     Nothing(String),
+}
+
+/// The level of a history, in logarithms by which more is worse.
+struct Level {
+    usual: Usual,
+    /// The variance between the trials of a run.
+    within: f64,
+    /// How many trials a run has.
+    trials: f64,
+    /// What the clocks of hosts may have changed the level by, as a share.
+    slack: f64,
 }
 
 /// The rows under construction: lines can be drawn once their number is known.
@@ -371,11 +377,17 @@ fn before(how: &NightlyOptions, w: &Watched, known: &[&Reading]) -> Result<Befor
     let usual = Usual::of(&logs).ok_or(AlreadyWorst)?;
     let within = median(known.iter().filter_map(|r| r.within).collect());
     let trials = median(known.iter().map(|r| r.trials as f64).collect());
-    Ok(Before::Level {
+    let values: Vec<(f64, f64)> = known.iter().map(|r| (r.value, r.slack)).collect();
+    let level = |values: Vec<f64>| {
+        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+        Usual::of(&logs).map_or(0.0, |usual| usual.level.exp())
+    };
+    Ok(Before::Level(Level {
         usual,
         within,
         trials,
-    })
+        slack: slack_of(&values, level),
+    }))
 }
 
 /// The logarithm of a figure, or its negative: more is worse.
@@ -529,33 +541,46 @@ fn hold(
                 sees: if worst <= level { 1.0 } else { f64::INFINITY },
             }
         }
-        Before::Level {
-            usual,
-            within,
-            trials,
-        } => {
-            // A run with fewer trials than usual scatters more than the history shows.
-            let extra = within * (1.0 / found.trials as f64 - 1.0 / trials);
-            let extra = if extra.is_finite() {
-                extra.max(0.0)
-            } else {
-                0.0
-            };
-            let far = ((factor * usual.scatter).powi(2) + extra * factor.powi(2)).sqrt();
-            let far = far.max(how.margin.ln_1p());
-            let natural = |badness: f64| match measure.is_better_higher() {
-                true => (-badness).exp(),
-                false => badness.exp(),
-            };
-            let badness = badness(measure, found);
-            let line = Line::AtMost(usual.level + far);
-            Held {
-                usual: Some(natural(usual.level)),
-                line: Some(natural(usual.level + far)),
-                standing: line.standing(Some(&Found::exactly(badness))),
-                reason: times(badness - usual.level, far, measure),
-                sees: far.exp(),
-            }
+        Before::Level(level) => level.hold(how, measure, found, factor),
+    }
+}
+
+impl Level {
+    fn hold(&self, how: &NightlyOptions, measure: Measure, found: &Reading, factor: f64) -> Held {
+        let usual = &self.usual;
+        // A run with fewer trials than usual scatters more than the history shows.
+        let extra = self.within * (1.0 / found.trials as f64 - 1.0 / self.trials);
+        let extra = if extra.is_finite() {
+            extra.max(0.0)
+        } else {
+            0.0
+        };
+        let far = ((factor * usual.scatter).powi(2) + extra * factor.powi(2)).sqrt();
+        let far = far.max(how.margin.ln_1p());
+        let natural = |badness: f64| match measure.is_better_higher() {
+            true => (-badness).exp(),
+            false => badness.exp(),
+        };
+        let value = badness(measure, found);
+        // Only times have a share of clocks, and of times more is worse.
+        let (lo, hi) = by_clocks(1.0, (found.slack, self.slack));
+        let held = Found {
+            value,
+            lo: value + lo.ln(),
+            hi: value + hi.ln(),
+        };
+        let standing = Line::AtMost(usual.level + far).standing(Some(&held));
+        let mut reason = times(value - usual.level, far, measure);
+        if standing == Standing::Between {
+            let [lo, hi] = [held.lo, held.hi].map(|end| sig3((end - usual.level).exp()));
+            reason += &format!("; the clocks of the hosts leave it between ×{lo} and ×{hi}");
+        }
+        Held {
+            usual: Some(natural(usual.level)),
+            line: Some(natural(usual.level + far)),
+            standing,
+            reason,
+            sees: far.exp() / lo,
         }
     }
 }

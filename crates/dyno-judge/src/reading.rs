@@ -2,9 +2,11 @@
 
 use crate::check::{Measure, cpu_share, start, tails};
 use crate::figure::{Figure, Trials};
+use crate::number::latency;
 use dyno_model::record::Run;
-use dyno_model::{Experiment, Loop, Metric, TrialFigure, TrialRecord};
-use dyno_report::{Basis, good_sides};
+use dyno_model::{Experiment, ExperimentId, Loop, Metric, TrialFigure, TrialRecord};
+use dyno_report::{Basis, clock_slack, good_sides, widened};
+use dyno_stats::{Estimate, Latency};
 
 /// One figure of one experiment in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +22,34 @@ pub(crate) struct Reading {
     pub(crate) lossy: u64,
     /// The variance of the trials' own logarithms, where two or more are finite.
     pub(crate) within: Option<f64>,
+    /// What the clocks of hosts may have changed the value by, as a share of it; zero for what is no time between
+    /// hosts.
+    pub(crate) slack: f64,
+}
+
+/// The share by which clocks may have changed a level of values, each of which stands with its own share: how much
+/// lower the level is if the clocks took its share from every value.
+pub(crate) fn slack_of(values: &[(f64, f64)], level: impl Fn(Vec<f64>) -> f64) -> f64 {
+    if values.iter().all(|(_, slack)| *slack == 0.0) {
+        return 0.0;
+    }
+    let of = |kept: fn(f64) -> f64| {
+        let all = values.iter().map(|(v, slack)| v * kept(*slack));
+        level(all.collect())
+    };
+    // An infinite level is infinite by any clock.
+    (1.0 - of(|slack| (1.0 - slack).max(0.0)) / of(|_| 1.0)).max(0.0)
+}
+
+/// The ends of a ratio of two figures of runs, by the shares that clocks may have changed them by.
+pub(crate) fn by_clocks(ratio: f64, slacks: (f64, f64)) -> (f64, f64) {
+    let value = match ratio.is_finite() {
+        true => Latency::Finite(ratio),
+        false => Latency::Infinite,
+    };
+    let (lo, hi) = (value, value);
+    let ends = widened(&Estimate { value, lo, hi }, slacks);
+    (latency(ends.lo), latency(ends.hi))
 }
 
 /// The measures that are watched where nobody says which: the headline at each of `quantiles`, losses, the
@@ -65,30 +95,13 @@ pub(crate) fn read(
     if records.is_empty() {
         return Err("no trial completed".into());
     }
-    let latency = |metric, q| {
-        let trials = Trials::read(run, e.id, &[metric], basis);
-        match trials.metric() {
-            Some(_) => trials.values(Figure::Quantile { metric, q }),
-            None => Err(format!("the trials hold no {metric}")),
-        }
-    };
+    let mut of_floor = 0.0;
     let values = match measure {
-        Measure::Latency(metric, q) => latency(metric, q).map(only_values)?,
+        Measure::Latency(metric, q) => latencies(run, e.id, metric, q, basis)?,
         Measure::XFloor(q) => {
-            let candidates = e.headline();
-            let metric = Trials::read(run, e.id, candidates, basis)
-                .metric()
-                .ok_or("the trials hold no latencies")?;
-            let floor = e
-                .floor
-                .ok_or("no floor was measured under its conditions")?;
-            good_sides(run, e.id, floor)
-                .map_err(|reason| format!("there is no ratio, because {}", reason.as_str()))?;
-            let below = Trials::read(run, floor, &[metric], basis);
-            let below = below.values(Figure::Quantile { metric, q });
-            let below = median(only_values(below.map_err(|e| format!("floor: {e}"))?));
-            let own = only_values(latency(metric, q)?);
-            own.into_iter().map(|v| v / below).collect()
+            let (values, slack) = over_floor(run, e, q, basis)?;
+            of_floor = slack;
+            values
         }
         Measure::Loss => return loss(&records),
         Measure::Deaf => return deaf(&records),
@@ -122,15 +135,63 @@ pub(crate) fn read(
         trials: values.len() as u64,
         lossy: 0,
         within: variance(values.iter().map(|v| v.ln())),
+        slack: match measure {
+            Measure::Latency(metric, _) | Measure::Start(metric, _) => {
+                share_of_clocks(run, e.id, metric, value)
+            }
+            _ => of_floor,
+        },
     })
+}
+
+/// A quantile of each trial.
+fn latencies(
+    run: &Run,
+    id: ExperimentId,
+    metric: Metric,
+    q: f64,
+    basis: Basis,
+) -> Result<Vec<f64>, String> {
+    let trials = Trials::read(run, id, &[metric], basis);
+    if trials.metric().is_none() {
+        return Err(format!("the trials hold no {metric}"));
+    }
+    let values = trials.values(Figure::Quantile { metric, q })?;
+    Ok(values.into_iter().map(|(_, v)| v).collect())
+}
+
+/// A quantile of each trial over that of the floor, and the share by which clocks may have changed it.
+fn over_floor(run: &Run, e: &Experiment, q: f64, basis: Basis) -> Result<(Vec<f64>, f64), String> {
+    let metric = Trials::read(run, e.id, e.headline(), basis)
+        .metric()
+        .ok_or("the trials hold no latencies")?;
+    let floor = e
+        .floor
+        .ok_or("no floor was measured under its conditions")?;
+    good_sides(run, e.id, floor)
+        .map_err(|reason| format!("there is no ratio, because {}", reason.as_str()))?;
+    let below = latencies(run, floor, metric, q, basis).map_err(|e| format!("floor: {e}"))?;
+    let (own, below) = (latencies(run, e.id, metric, q, basis)?, median(below));
+    let above = share_of_clocks(run, e.id, metric, median(own.clone()));
+    let (_, most) = by_clocks(1.0, (above, share_of_clocks(run, floor, metric, below)));
+    Ok((own.into_iter().map(|v| v / below).collect(), most - 1.0))
+}
+
+/// What clocks may have changed a time of an experiment by, as a share of it. The trials that the host disturbed
+/// count, so that leaving them out makes it no smaller.
+fn share_of_clocks(run: &Run, id: ExperimentId, metric: Metric, time: f64) -> f64 {
+    let all = Basis {
+        with_disturbed: true,
+        ..Basis::COUNTED
+    };
+    match clock_slack(&all.trials(run, id), metric) {
+        0.0 => 0.0,
+        slack => slack / time,
+    }
 }
 
 fn each(records: &[&TrialRecord], of: impl Fn(&TrialRecord) -> Option<f64>) -> Vec<f64> {
     records.iter().filter_map(|t| of(t)).collect()
-}
-
-fn only_values(values: Vec<(u32, f64)>) -> Vec<f64> {
-    values.into_iter().map(|(_, v)| v).collect()
 }
 
 /// The logarithm is that of the share with half a message more lost, so that none lost has one too (the
@@ -165,6 +226,7 @@ fn share(hit: f64, of: f64, trials: u64, lossy: u64) -> Reading {
         trials,
         lossy,
         within: None,
+        slack: 0.0,
     }
 }
 
@@ -199,6 +261,22 @@ mod tests {
             median(vec![f64::INFINITY, 1.0, f64::INFINITY]),
             f64::INFINITY
         );
+    }
+
+    #[test]
+    fn clocks_change_a_level_by_no_more_than_most_of_its_values() {
+        let slack = |values: &[(f64, f64)]| slack_of(values, median);
+        assert_eq!(slack(&[(2.0, 0.0), (4.0, 0.0)]), 0.0);
+        assert!((slack(&[(2.0, 0.25), (2.0, 0.25), (8.0, 0.5)]) - 0.25).abs() < 1e-12);
+        // One with a bad clock does not move the median.
+        assert_eq!(slack(&[(2.0, 0.0), (2.0, 0.0), (8.0, 0.5)]), 0.0);
+        assert_eq!(
+            slack(&[(f64::INFINITY, 0.0), (f64::INFINITY, 0.0), (8.0, 0.5)]),
+            0.0
+        );
+        assert_eq!(by_clocks(2.0, (0.5, 0.0)), (1.0, 3.0));
+        assert_eq!(by_clocks(2.0, (0.0, 1.0)), (1.0, f64::INFINITY));
+        assert_eq!(by_clocks(f64::INFINITY, (0.0, 0.5)).0, f64::INFINITY);
     }
 
     #[test]

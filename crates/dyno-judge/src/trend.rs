@@ -5,7 +5,7 @@
 //! differ by factors, as in Daly et al., "The Use of Change Point Detection to Identify Software Performance
 //! Regressions in a Continuous Integration System" (ICPE 2020). What is infinite, and a rate of zero, is not
 //! left out: it counts as ten times worse than the worst that is finite. The level is shared by all series
-//! of a table (Bonferroni).
+//! of a table (Bonferroni). A change of times between hosts that their clocks may have made is undecided.
 
 mod export;
 mod render;
@@ -13,7 +13,8 @@ mod render;
 use crate::book::{Book, Collected, Entry, HistoryRun, Machine};
 use crate::check::Measure;
 use crate::difference::{Difference, between};
-use crate::reading::{self, Reading, median};
+use crate::number::sig3;
+use crate::reading::{self, Reading, by_clocks, median, slack_of};
 use dyno_model::Experiment;
 use dyno_model::record::{Run, RunManifest};
 use dyno_report::Basis;
@@ -106,6 +107,8 @@ pub struct Series {
     pub blind: Option<String>,
     /// The logarithms of `values`.
     logs: Vec<f64>,
+    /// What the clocks of hosts may have changed each of `values` by, as a share of it.
+    slacks: Vec<f64>,
     /// What the newest run shows on every other basis that says something else.
     others: Vec<(Basis, Result<Reading, String>)>,
 }
@@ -123,6 +126,8 @@ pub struct Change {
     pub before: f64,
     /// Median of the level from here on.
     pub after: f64,
+    /// The clocks of the hosts may have made all of it.
+    pub within_clocks: bool,
     /// What differs between those two runs.
     pub differences: Vec<Difference>,
 }
@@ -163,10 +168,11 @@ impl Series {
         }
         self.others.iter().find_map(|(basis, other)| match other {
             Err(reason) => Some(format!("no value {}: {reason}", basis.phrase())),
-            Ok(Reading { value, log, .. }) => {
+            Ok(reading) => {
                 let mut other = self.clone();
                 let last = other.logs.len() - 1;
-                (other.values[last].1, other.logs[last]) = (*value, *log);
+                (other.values[last].1, other.logs[last]) = (reading.value, reading.log);
+                other.slacks[last] = reading.slack;
                 other.changes = changes(&other, runs, options);
                 became_worse(&other).then(|| {
                     let phrase = basis.phrase();
@@ -176,21 +182,32 @@ impl Series {
         })
     }
 
+    /// That the newest change may be none, because clocks may have made it.
+    fn unclear(&self) -> Option<String> {
+        let newest = self.changes.last().filter(|c| c.within_clocks)?;
+        Some(format!(
+            "the clocks of the hosts may account for the whole change of ×{}",
+            sig3(newest.ratio())
+        ))
+    }
+
     fn has_run(&self, run: usize) -> bool {
         self.values.iter().any(|v| v.0 == run) || self.missing.iter().any(|m| m.0 == run)
     }
 }
 
 impl Trend {
-    /// Whether the newest change of some series made it worse.
+    /// Whether the newest change of some series made it worse, and clocks do not account for it.
     pub fn has_slower(&self) -> bool {
-        self.series
-            .iter()
-            .any(|s| s.changes.last().is_some_and(|c| s.is_worse(c)))
+        let is_slower = |s: &Series| {
+            let newest = s.changes.last();
+            newest.is_some_and(|c| s.is_worse(c) && !c.within_clocks)
+        };
+        self.series.iter().any(is_slower)
     }
 
     /// Whether in some series of the newest run no change could be seen: it has too few runs, or no figure
-    /// in the newest one. Also where there are no series.
+    /// in the newest one, or clocks may have made its newest change. Also where there are no series.
     pub fn is_blind(&self) -> bool {
         let newest = self.runs.len().saturating_sub(1);
         let mut of_newest = self.series.iter().filter(|s| s.has_run(newest)).peekable();
@@ -257,7 +274,8 @@ impl History {
                 split = s.split(newest, &runs, &options);
             }
             let found = s.blind.take();
-            s.blind = blind(s, newest, &how, level_each).or(found).or(split);
+            let blind = blind(s, newest, &how, level_each).or(found);
+            s.blind = blind.or(split).or_else(|| s.unclear());
         }
         Trend {
             notes: notes(&series, runs.len(), &how, level_each),
@@ -309,15 +327,16 @@ fn ordered(collected: Collected, place: &[Option<usize>], newest: usize) -> Opti
     all.sort_by_key(|(at, _)| *at);
     let last = all.last()?.1.clone();
     let of_cost = |e: &Entry| e.cost_apart(key.measure, &last);
-    let (mut values, mut logs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut others, mut blind) = (Vec::new(), None);
+    let (mut values, mut logs, mut slacks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut missing, mut others, mut blind) = (Vec::new(), Vec::new(), None);
     for (at, entry) in all {
         let doubt = entry.doubt.clone().or_else(|| of_cost(&entry));
         match (entry.reading, doubt) {
             (Ok(_), Some(doubt)) if at != newest => missing.push((at, doubt)),
-            (Ok(Reading { value, log, .. }), doubt) => {
-                values.push((at, value));
-                logs.push(log);
+            (Ok(reading), doubt) => {
+                values.push((at, reading.value));
+                logs.push(reading.log);
+                slacks.push(reading.slack);
                 if at == newest {
                     others = entry.others;
                     blind = doubt.map(|doubt| format!("of the newest run {doubt}"));
@@ -336,6 +355,7 @@ fn ordered(collected: Collected, place: &[Option<usize>], newest: usize) -> Opti
         changes: Vec::new(),
         blind,
         logs,
+        slacks,
         others,
     })
 }
@@ -360,21 +380,27 @@ fn changes(series: &Series, runs: &[&RunManifest], how: &ChangeOptions) -> Vec<C
     // A change begins after the first value, so each has a run before it.
     let mut points = change_points(&placed(&series.logs), how);
     points.retain(|p| p.index > 0);
+    // Each level with what clocks may have changed it by.
     let level = |from: usize, to: usize| {
-        let values = series.values[from..to].iter();
-        median(values.map(|(_, v)| *v).collect())
+        let values: Vec<f64> = series.values[from..to].iter().map(|v| v.1).collect();
+        let slacks = series.slacks[from..to].iter().copied();
+        let both: Vec<(f64, f64)> = values.iter().copied().zip(slacks).collect();
+        (median(values), slack_of(&both, median))
     };
     let begins = |i: usize| points.get(i).map_or(series.values.len(), |p| p.index);
     let mut start = 0;
     let mut found = Vec::with_capacity(points.len());
     for (i, p) in points.iter().enumerate() {
         let (run, previous) = (series.values[p.index].0, series.values[p.index - 1].0);
+        let (before, after) = (level(start, p.index), level(p.index, begins(i + 1)));
+        let (lo, hi) = by_clocks(after.0 / before.0, (after.1, before.1));
         found.push(Change {
             run,
             previous,
             p: p.p,
-            before: level(start, p.index),
-            after: level(p.index, begins(i + 1)),
+            before: before.0,
+            after: after.0,
+            within_clocks: lo <= 1.0 && 1.0 <= hi && (after.1, before.1) != (0.0, 0.0),
             differences: between(runs[previous], runs[run], &series.experiment),
         });
         start = p.index;

@@ -30,11 +30,11 @@ struct PastCell {
     /// The place of its run in [`CompareHistory::runs`].
     run: usize,
     experiment: Experiment,
-    logs: Logs,
+    means: Means,
 }
 
-/// The natural logarithm of the geometric mean of each figure over the trials of a run.
-pub(super) type Logs = Vec<(Figure, f64)>;
+/// The geometric mean of each figure over the trials of a run; of losses the mean share.
+pub(super) type Means = Vec<(Figure, f64)>;
 
 /// The runs of a history that have a cell, those of one build together.
 pub(super) struct Builds<'a>(Vec<Vec<&'a PastCell>>);
@@ -50,17 +50,17 @@ impl CompareHistory {
     }
 
     /// Adds a run with its cells, unless it is there already.
-    pub(super) fn note(&mut self, run: &RunManifest, cells: Vec<(Experiment, Logs)>) {
+    pub(super) fn note(&mut self, run: &RunManifest, cells: Vec<(Experiment, Means)>) {
         let id = |run: &RunManifest| (run.id.clone(), run.started_unix_ms);
         if self.runs.iter().any(|known| id(known) == id(run)) {
             return;
         }
         let number = self.runs.len();
         self.runs.push(run.clone());
-        let cells = cells.into_iter().map(|(experiment, logs)| PastCell {
+        let cells = cells.into_iter().map(|(experiment, means)| PastCell {
             run: number,
             experiment,
-            logs,
+            means,
         });
         self.cells.extend(cells);
     }
@@ -98,11 +98,12 @@ impl CompareHistory {
 }
 
 impl Builds<'_> {
-    /// How far the runs are apart in a figure, or that they are too few.
-    pub(super) fn scatter(&self, figure: Figure) -> Result<BetweenRuns, String> {
+    /// How far the runs are apart in the logarithm of a figure, to which `half` is added, or that they are too few.
+    pub(super) fn scatter(&self, figure: Figure, half: f64) -> Result<BetweenRuns, String> {
         let of = |cell: &&PastCell| {
-            let mut logs = cell.logs.iter();
-            logs.find(|(own, _)| *own == figure).map(|(_, log)| *log)
+            let mut means = cell.means.iter();
+            let known = means.find(|(own, _)| *own == figure);
+            known.map(|(_, mean)| (mean + half).ln())
         };
         let all = self.0.iter();
         let builds: Vec<Vec<f64>> = all.map(|b| b.iter().filter_map(of).collect()).collect();

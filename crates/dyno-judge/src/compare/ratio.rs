@@ -57,9 +57,28 @@ pub(super) fn widened(ratio: Ratio, shares: (f64, f64)) -> Ratio {
     }
 }
 
-pub(super) fn geometric_mean(values: &[f64]) -> f64 {
-    let logs: f64 = values.iter().map(|v| v.ln()).sum();
-    (logs / values.len() as f64).exp()
+/// The geometric mean over trials; of what has no ratio, such as losses, the mean.
+pub(super) fn mean_of(figure: Figure, values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    match figure.has_ratio() {
+        true => (values.iter().map(|v| v.ln()).sum::<f64>() / n).exp(),
+        false => values.iter().sum::<f64>() / n,
+    }
+}
+
+/// A finite ratio without scatter of its own.
+pub(super) fn exactly(ratio: f64, trials: (usize, usize)) -> Ratio {
+    let value = Latency::Finite(ratio);
+    Ratio {
+        estimate: Estimate {
+            value,
+            lo: value,
+            hi: value,
+        },
+        error: 0.0,
+        freedom: f64::INFINITY,
+        n: trials,
+    }
 }
 
 /// Value and ends of the ratio as numbers; infinite where lost messages make it so.

@@ -35,10 +35,12 @@ impl Comparison {
             Finding::Undecided { more: Some(more) } => {
                 format!("undecided: needs {more} more {what}s")
             }
-            Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
-            Finding::Undecided { more: None } if self.history.is_some() => {
+            Finding::Undecided { more: None }
+                if self.history.is_some() && row.figure.is_of_runs() =>
+            {
                 "undecided: within the scatter of runs and trials".into()
             }
+            Finding::Undecided { more: None } if !row.figure.has_ratio() => "undecided".into(),
             Finding::Undecided { more: None } => {
                 format!("undecided: needs an unknown number of further {what}s")
             }

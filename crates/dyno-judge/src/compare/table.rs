@@ -1,8 +1,8 @@
 //! Every figure of every pair of cells, with intervals that hold together.
 
 use super::comparison::{CompareOptions, Compared, ComparedCell, Finding, Grade, LeftOut, Row};
-use super::history::{Builds, CompareHistory, Logs};
-use super::ratio::{geometric_mean, ratio_of, widened};
+use super::history::{Builds, CompareHistory, Means};
+use super::ratio::{ends, exactly, mean_of, ratio_of, widened};
 use crate::cell;
 use crate::figure::{Figure, Trials};
 use crate::number::counted;
@@ -84,21 +84,23 @@ impl<'a> Side<'a> {
 
 impl CompareHistory {
     /// Adds a run; one that is there already is not taken twice. Cells with failed or missing trials, and figures that
-    /// are infinite or zero in a trial, say nothing of what is usual.
+    /// are infinite or, but for losses, zero in a trial, say nothing of what is usual.
     pub fn add(&mut self, run: &Run) {
-        let logs = |e: &Experiment| -> Logs {
+        let means = |e: &Experiment| -> Means {
             let side = Side::read(run, e.id, e, Basis::COUNTED);
             let all = values(&side, &side, e.headline()[0], Pairs::None, &self.how);
-            let with_ratio = all.into_iter().filter(|v| v.figure.has_ratio());
-            let known = with_ratio.filter_map(|v| {
+            let known = all.into_iter().filter_map(|v| {
                 let (own, _) = v.sides.ok()?;
-                Some((v.figure, geometric_mean(&own).ln()))
+                Some((v.figure, mean_of(v.figure, &own)))
             });
-            known.filter(|(_, log)| log.is_finite()).collect()
+            let says = |(figure, mean): &(Figure, f64)| {
+                mean.is_finite() && (*mean > 0.0 || !figure.has_ratio())
+            };
+            known.filter(says).collect()
         };
         let cells = cell::own(&run.manifest.plan);
         let whole = cells.filter(|e| Shortfall::of(run, e.id).is_none());
-        let cells = whole.map(|e| (e.clone(), logs(e))).collect();
+        let cells = whole.map(|e| (e.clone(), means(e))).collect();
         self.note(&run.manifest, cells);
     }
 }
@@ -364,12 +366,18 @@ impl Open<'_> {
             how,
         } = self.case;
         let history = self.history;
-        let scatter = |figure| -> Option<Result<[BetweenRuns; 2], String>> {
-            let [new, base] = history.as_ref()?;
-            let both = new
-                .scatter(figure)
-                .and_then(|new| Ok([new, base.scatter(figure)?]));
-            Some(both)
+        let offered = |run: &Run, id| {
+            let all = run.trials_of(id).map(|t| t.counts.offered);
+            all.fold(0, u64::saturating_add)
+        };
+        let fewer = offered(base, x.id).min(offered(new, y.id));
+        let scatter = |figure: Figure| -> Option<Result<Across, String>> {
+            let sides = history.as_ref()?;
+            let half = match figure.has_ratio() {
+                true => 0.0,
+                false => 0.5 / fewer.max(1) as f64,
+            };
+            Some(Across::of(sides, figure, half))
         };
         let judge = |v: Values| {
             let runs = scatter(v.figure).and_then(Result::ok);
@@ -385,13 +393,11 @@ impl Open<'_> {
         for row in &mut rows {
             row.weaken(short.as_deref(), &others);
             // A history that does not tell what runs differ by makes nothing good.
-            if row.figure.has_ratio()
-                && let Some(Err(why)) = scatter(row.figure)
-            {
+            if let Some(Err(why)) = scatter(row.figure) {
                 match row.grade() < Grade::Open {
                     true => row.take_back(&why),
                     false => remarks.push(format!(
-                        "{}: the interval covers the scatter of trials alone: {why}",
+                        "{}: the verdict covers the scatter of trials alone: {why}",
                         row.figure.text()
                     )),
                 }
@@ -413,23 +419,26 @@ impl Open<'_> {
 }
 
 impl Values {
-    /// `runs`: what runs of the new side's build, and of the base's, differ by.
     fn judge(
         self,
         pairing: Pairing,
         margin: f64,
         each: f64,
         level: f64,
-        runs: Option<[BetweenRuns; 2]>,
+        runs: Option<Across>,
     ) -> Row {
         let figure = self.figure;
         let result = self.sides.and_then(|(new, base)| {
             if !figure.has_ratio() {
-                return Ok(losses(&new, &base, margin, level));
+                let compared = losses(&new, &base, margin, level);
+                return Ok(match runs {
+                    Some(runs) => runs.of_losses(compared, margin, level),
+                    None => compared,
+                });
             }
             let ratio = ratio_of(figure, &new, &base, pairing, each)?;
             let ratio = match runs {
-                Some([new, base]) => across_runs(&ratio, new, base, each),
+                Some(runs) => across_runs(&ratio, runs.new, runs.base, each),
                 None => ratio,
             };
             let ratio = widened(ratio, self.slack);
@@ -443,8 +452,8 @@ impl Values {
                 },
             };
             Ok(Compared {
-                base: geometric_mean(&base),
-                new: geometric_mean(&new),
+                base: mean_of(figure, &base),
+                new: mean_of(figure, &new),
                 trials: ratio.n,
                 ratio: Some(ratio),
                 finding,
@@ -454,6 +463,49 @@ impl Values {
             figure,
             result,
             but: None,
+        }
+    }
+}
+
+/// What runs of one build differ by in a figure.
+#[derive(Debug, Clone, Copy)]
+struct Across {
+    /// Of the new side's build.
+    new: BetweenRuns,
+    base: BetweenRuns,
+    /// Of losses: half a message, as a share of what the side with fewer messages offered.
+    half: f64,
+}
+
+impl Across {
+    /// As the runs of (new, base) tell, or that they are too few.
+    fn of([new, base]: &[Builds<'_>; 2], figure: Figure, half: f64) -> Result<Across, String> {
+        Ok(Across {
+            new: new.scatter(figure, half)?,
+            base: base.scatter(figure, half)?,
+            half,
+        })
+    }
+
+    /// Leaves a finding on losses undecided where runs of one build may differ by as much: by the ratio of the shares
+    /// with half a message more on each side, so that none lost has one too (Haldane, Annals of Human Genetics 20,
+    /// 1956). What runs differ by holds the scatter of their trials.
+    fn of_losses(self, compared: Compared, margin: f64, level: f64) -> Compared {
+        let ratio = (compared.new + self.half) / (compared.base + self.half);
+        let ratio = exactly(ratio, compared.trials);
+        let (_, lo, hi) = ends(&across_runs(&ratio, self.new, self.base, 1.0 - level));
+        let stands = match compared.finding {
+            Finding::Lower => hi < 1.0,
+            Finding::Higher => lo > 1.0,
+            Finding::Same => hi <= 1.0 + margin,
+            Finding::Undecided { .. } | Finding::MachineMoved => true,
+        };
+        match stands {
+            true => compared,
+            false => Compared {
+                finding: Finding::Undecided { more: None },
+                ..compared
+            },
         }
     }
 }
@@ -472,10 +524,9 @@ fn losses(new: &[f64], base: &[f64], margin: f64, level: f64) -> Compared {
     } else {
         Finding::Undecided { more: None }
     };
-    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     Compared {
-        base: mean(base),
-        new: mean(new),
+        base: mean_of(Figure::Lost, base),
+        new: mean_of(Figure::Lost, new),
         ratio: None,
         trials: (new.len(), base.len()),
         finding,

@@ -60,6 +60,8 @@ struct JsonChange<'a> {
     started_unix_ms: u64,
     verdict: &'static str,
     worse: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    within_clocks: bool,
     before: Option<f64>,
     after: Option<f64>,
     ratio: Option<f64>,
@@ -126,6 +128,7 @@ impl Trend {
                     started_unix_ms: self.runs[c.run].started_unix_ms,
                     verdict: if c.is_higher() { "higher" } else { "lower" },
                     worse: s.is_worse(c),
+                    within_clocks: c.within_clocks,
                     before: exported(c.before),
                     after: exported(c.after),
                     ratio: exported(c.ratio()),

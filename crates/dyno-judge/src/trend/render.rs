@@ -115,6 +115,7 @@ impl Trend {
         }
         for (i, change) in series.changes.iter().enumerate() {
             let (tone, word) = match (series.is_worse(change), series.measure) {
+                _ if change.within_clocks => (Tone::Unsure, "undecided"),
                 (true, Measure::Latency(..) | Measure::Start(..) | Measure::XFloor(_)) => {
                     (Tone::Bad, "slower")
                 }

@@ -151,6 +151,44 @@ fn a_history_widens_intervals_by_what_its_runs_differ_by() {
 }
 
 #[test]
+fn a_history_leaves_losses_undecided_that_its_runs_differ_by() {
+    const NONE: [u64; 5] = [0; 5];
+    const SOME: [u64; 5] = [20, 22, 19, 21, 20];
+    const CALM: &[u64] = &[0; 4];
+    const RESTLESS: &[u64] = &[0, 40, 2, 15];
+    const FEW: &[u64] = &[0; 2];
+    let run = |day: u64, lost: [u64; 5]| {
+        let mut b = Builder::new(day);
+        let e = b.experiment("udp", stream);
+        for lost in lost {
+            b.trial(e, 12_000.0, 2_000 - lost, lost);
+        }
+        b.build()
+    };
+    let of = |base, new, nights: &[u64]| {
+        let (base, new) = (run(100, base), run(101, new));
+        let mut history = CompareHistory::new(&how(), &base.manifest, &new.manifest);
+        for (day, lost) in (0..).zip(nights) {
+            history.add(&run(day, [*lost; 5]));
+        }
+        let c = compare_with_history(&base, &new, &history);
+        finding(cell(&c, "udp"), Figure::Lost)
+    };
+    let open = Finding::Undecided { more: None };
+    for (base, new, calm, few) in [
+        (NONE, SOME, Finding::Higher, Finding::Higher),
+        (SOME, NONE, Finding::Lower, open),
+        (NONE, NONE, Finding::Same, open),
+    ] {
+        assert_eq!(of(base, new, CALM), calm, "{base:?}, {new:?}");
+        assert_eq!(of(base, new, RESTLESS), open, "{base:?}, {new:?}");
+        assert_eq!(of(base, new, FEW), few, "{base:?}, {new:?}");
+    }
+    // A history that loses as much every night says that less is less.
+    assert_eq!(of(SOME, NONE, &[20, 21, 20, 19]), Finding::Lower);
+}
+
+#[test]
 fn verdicts_after_trials_were_added_say_so() {
     let run = |more: Vec<More>| {
         let mut b = Builder::new(0);

@@ -131,6 +131,9 @@ fn no_claim_is_better(
     Ok(())
 }
 
+/// The order of exit codes in ADR 34: 0 is a pass, every other code is none, and no damage turns another code into 0.
+/// From 8 to 7 is no fall: a gate whose slower trials are gone, disturbed or infinitely late knows less than it did.
+/// See `a_gate_that_knows_less_is_undecided_and_no_pass`.
 fn stays_no_pass(before: Status, after: Status) -> Result<(), TestCaseError> {
     prop_assert!(
         before == Status::Pass || after != Status::Pass,
@@ -266,6 +269,32 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_gate_that_knows_less_is_undecided_and_no_pass() {
+    let side = |level| Side {
+        level,
+        trials: vec![
+            Made {
+                drift: 1.0,
+                lost: 0
+            };
+            6
+        ],
+    };
+    let (base, slower) = (run(0, &side(1.0)), run(1, &side(1.3)));
+    let status = |damages: &[Damage]| {
+        let mut damaged = slower.clone();
+        befall(&mut damaged, everything, damages);
+        compare(&base, &damaged, &CompareOptions::default()).status()
+    };
+    assert_eq!(status(&[Damage::Nothing]), Status::Fail);
+    for less in [Damage::Missing, Damage::Disturbed] {
+        assert_eq!(status(&[less]), Status::Undecided, "{less:?}");
+    }
+    // What failed more often than chance explains is known.
+    assert_eq!(status(&[Damage::Failed]), Status::Fail);
 }
 
 /// So many unless `PROPTEST_CASES` asks for another number: a debug build judges some ten runs in a second.

@@ -167,6 +167,45 @@ fn a_loss_where_nothing_was_lost_is_seen_and_a_single_one_is_not_called_worse() 
 }
 
 #[test]
+fn a_night_that_the_clocks_of_hosts_may_have_made_is_undecided() {
+    let run = |day: u64, times: f64, bound_ns: u64| {
+        let mut run = night(day, 12_000.0 * times, 0).build();
+        let all = run.trials.iter_mut();
+        all.for_each(|t| t.one_way_bound = Some(Nanos(bound_ns)));
+        run
+    };
+    let held = |times: f64, bounds: (u64, u64)| {
+        let history: Vec<Run> = (0..12).map(|day| run(day, 1.0, bounds.0)).collect();
+        let n = judged(&history, &run(12, times, bounds.1));
+        let p50 = figure(&n, "tcp", P50);
+        (p50.status, p50.reason.clone())
+    };
+    // A twelfth of the median is known no better than that.
+    let (fine, coarse) = (60, 1_000);
+    for (times, bounds, expected) in [
+        (1.0, (fine, fine), Status::Pass),
+        (1.0, (coarse, coarse), Status::Undecided),
+        (1.25, (0, 0), Status::Fail),
+        (1.25, (coarse, coarse), Status::Undecided),
+        (1.5, (coarse, coarse), Status::Fail),
+    ] {
+        let (status, reason) = held(times, bounds);
+        assert_eq!(status, expected, "×{times} within ±{bounds:?} ns: {reason}");
+        let says = reason.contains("the clocks of the hosts leave it between ×");
+        assert_eq!(says, expected == Status::Undecided, "{reason}");
+    }
+    // One past night with a bad clock does not make those after it undecided.
+    let mut history: Vec<Run> = (0..11).map(|day| run(day, 1.0, fine)).collect();
+    history.push(run(11, 1.0, coarse));
+    let n = judged(&history, &run(12, 1.0, fine));
+    assert_eq!(status(&n, "tcp", P50), Status::Pass);
+    // Losses and costs have no clock.
+    let n = judged(&history, &run(12, 1.0, coarse));
+    assert_eq!(status(&n, "tcp", Measure::Loss), Status::Pass);
+    assert_eq!(status(&n, "tcp", Measure::CpuPerMessage), Status::Pass);
+}
+
+#[test]
 fn too_few_runs_are_undecided_and_no_pass() {
     for runs in [0, 1, 5] {
         let n = judged(&usual_nights(runs), &usual(runs));

@@ -2,8 +2,8 @@
 
 use crate::common::{Builder, stream};
 use dyno_judge::{History, Measure, Trend, TrendOptions, trend};
-use dyno_model::Metric;
 use dyno_model::record::Run;
+use dyno_model::{Metric, Nanos};
 use dyno_report::{Format, RenderOptions};
 
 /// A night's run: `tcp` and `pipe` as given; small steps stand for what nights differ by.
@@ -89,6 +89,46 @@ fn a_change_to_faster_is_not_slower() {
     let t = trend(&runs, &newest);
     assert_eq!((t.runs.len(), t.runs[0].id.as_str()), (10, "quick-022"));
     assert!(series(&t, "tcp").changes.is_empty());
+}
+
+#[test]
+fn a_change_that_the_clocks_of_hosts_may_have_made_is_undecided() {
+    // A step of 5 % in either direction.
+    let of = |factor: f64, bound_ns: u64| {
+        let run = |day: u64| {
+            let step = if day < 12 { 1.0 } else { factor };
+            let p50 = 12_000.0 * step * (1.0 + 0.003 * ((day * 7) % 5) as f64);
+            let mut b = Builder::new(day);
+            let e = b.experiment("udp", stream);
+            for drift in [1.0, 1.006, 0.995, 1.003, 0.998] {
+                b.trial(e, p50 * drift, 2_000, 0).one_way_bound = Some(Nanos(bound_ns));
+            }
+            b.build()
+        };
+        let runs: Vec<Run> = (0..20).map(run).collect();
+        let how = TrendOptions {
+            measure: Some(Measure::Latency(Metric::Response, 0.5)),
+            ..TrendOptions::default()
+        };
+        trend(&runs, &how)
+    };
+    let (fine, coarse) = (60, 600);
+    for (factor, bound, slower, blind) in [
+        (1.05, 0, true, false),
+        (1.05, fine, true, false),
+        (1.05, coarse, false, true),
+        (0.95, fine, false, false),
+        (0.95, coarse, false, true),
+    ] {
+        let t = of(factor, bound);
+        let text = t.render(Format::Markdown, &RenderOptions::default());
+        assert_eq!(series(&t, "udp").changes.len(), 1, "{text}");
+        assert_eq!((t.has_slower(), t.is_blind()), (slower, blind), "{text}");
+        let says = "the clocks of the hosts may account for the whole change";
+        let json = t.render(Format::Json, &RenderOptions::default());
+        assert_eq!(text.contains(says), blind, "{text}");
+        assert_eq!(json.contains("\"within_clocks\": true"), blind, "{json}");
+    }
 }
 
 #[test]

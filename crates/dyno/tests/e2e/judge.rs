@@ -279,6 +279,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         7,
         "no value in the newest run: no trial completed",
     ),
+    ("empty", "night", 7, "no trial completed"),
     (
         "failed",
         "as new",
@@ -293,6 +294,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         7,
         "no value in the newest run: no trial completed",
     ),
+    ("failed", "night", 7, "no trial completed"),
     (
         "infinite",
         "as new",
@@ -312,6 +314,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         "even the best value of its interval, ∞, is outside of the limit",
     ),
     ("infinite", "trend", 7, "undecided: too few runs: 3 of 8"),
+    ("infinite", "night", 6, "×∞ of the usual value"),
     (
         "single",
         "as new",
@@ -326,6 +329,12 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
     ),
     ("single", "check", AS_MEASURED, "p50 round trip"),
     ("single", "trend", 7, "undecided: too few runs: 3 of 8"),
+    (
+        "single",
+        "night",
+        7,
+        "with so few trials, even a loss in all of them could be chance",
+    ),
     (
         "disturbed",
         "as new",
@@ -345,6 +354,7 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
         "the host disturbed every trial; judged by these trials, the limit passes",
     ),
     ("disturbed", "trend", 7, "undecided: too few runs: 3 of 8"),
+    ("disturbed", "night", 7, "the host disturbed every trial"),
     (
         "refused",
         "as new",
@@ -366,6 +376,12 @@ const ODD_SIDES: &[(&str, &str, i32, &str)] = &[
     (
         "refused",
         "trend",
+        7,
+        "the previous run has it, but this run refused it: it cannot be used here",
+    ),
+    (
+        "refused",
+        "night",
         7,
         "the previous run has it, but this run refused it: it cannot be used here",
     ),
@@ -436,6 +452,12 @@ fn odd_sides_have_their_exit_codes_and_sentences() {
         }]);
     });
     place.file("limits.toml", &limit("p50", "50 s"));
+    let began = |run: &std::path::Path, ms: u64| edit(run, |m| m["started_unix_ms"] = ms.into());
+    for night in 0..6 {
+        let run = place.path(&format!("nights/{night}"));
+        copy(&place.path("good"), &run);
+        began(&run, 100_000 * (night + 1));
+    }
     let mut wrong = Vec::new();
     for side in [
         "empty",
@@ -449,16 +471,16 @@ fn odd_sides_have_their_exit_codes_and_sentences() {
         for night in 0..3 {
             let run = place.path(&format!("{series}/{night}"));
             copy(&place.path(if night == 2 { side } else { "good" }), &run);
-            edit(&run, |m| {
-                m["started_unix_ms"] = (1_000_000 * (night + 1)).into()
-            });
+            began(&run, 1_000_000 * (night + 1));
         }
+        let newest = format!("{series}/2");
         let gate = ["--fail-on", "slower", "--quantiles", "p50"];
         for (command, arguments) in [
             ("as new", [&["compare", "good", side], &gate[..]].concat()),
             ("as base", [&["compare", side, "good"], &gate[..]].concat()),
             ("check", vec!["check", side, "limits.toml"]),
             ("trend", vec!["trend", &series, "--fail-on", "slower"]),
+            ("night", vec!["check", &newest, "--history", "nights"]),
         ] {
             let ended = place.run(&arguments);
             let all = format!("{} {}", ended.stdout, ended.stderr);
