@@ -13,7 +13,7 @@ use crate::shared::{Call, Phase, Position, Shared};
 use dyno_measure::{Clock, LEAD_IN, Memory, RecordError, Tracepoints, Used};
 use dyno_model::cause::{AgentTrouble, StuckCall, Warning, Who};
 use dyno_model::plan::{Extent, Scheduling};
-use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent};
+use dyno_model::protocol::{AgentResult, Applied, Assignment, Command, Report, Role, Sent, Waited};
 use dyno_model::{Experiment, Nanos, Participant, Wait};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -102,6 +102,7 @@ impl Trial {
 
     /// What each exchange of this agent measured; the cost is with the first.
     fn collect(&mut self) -> Result<Vec<AgentResult>, RecordError> {
+        let rested: Vec<Waited> = self.played.iter().map(|(_, p)| p.waited).collect();
         let mut results = results::by_exchange(std::mem::take(&mut self.played), &self.starts)?;
         let most = self.assignment.experiment.raw_samples as usize;
         results.iter_mut().for_each(|r| r.raw.truncate(most));
@@ -110,7 +111,7 @@ impl Trial {
         let assignment = &self.assignment;
         let used = Used {
             label: results::label(assignment),
-            waited: sources.map(|s| s.pacing).sum(),
+            waited: sources.map(|s| s.pacing).chain(rested).sum(),
             memory,
             polls: assignment.polls(),
         };

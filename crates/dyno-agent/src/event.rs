@@ -2,7 +2,7 @@
 
 use dyno_model::cause::{AgentTrouble, Warning, Who};
 use dyno_model::chain::Forwarded;
-use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts, Stall};
+use dyno_model::protocol::{Command, FirstArrival, Passages, Sent, SourceCounts, Stall, Waited};
 use dyno_model::record::{CopyRecord, FlowCounts, RawSample};
 use dyno_model::{Distribution, Metric, Nanos, Place};
 
@@ -65,6 +65,8 @@ pub(crate) struct Played {
     pub(crate) passages: Vec<Passages>,
     /// When a gateway stood still.
     pub(crate) stalls: Vec<Stall>,
+    /// What the timeouts of an idle receiver took, which are Dyno's own.
+    pub(crate) waited: Waited,
 }
 
 impl Played {
@@ -81,5 +83,6 @@ impl Played {
         self.forwarded.extend(other.forwarded);
         self.passages.extend(other.passages);
         self.stalls.extend(other.stalls);
+        self.waited = [self.waited, other.waited].into_iter().sum();
     }
 }

@@ -4,6 +4,7 @@ mod due;
 mod echo;
 mod ends;
 mod gateway;
+mod idle;
 mod initiator;
 mod intake;
 mod link;
@@ -43,6 +44,8 @@ pub(crate) enum Kit {
     /// Makes its own at each of its places.
     Probe,
     Gateway(gateway::Kit),
+    /// Of a source or a sink in an idle trial.
+    Idle(idle::Kit),
     /// Of any role in a trial with faults.
     Outage(outage::Kit),
 }
@@ -52,7 +55,9 @@ impl Kit {
         if !job.experiment().faults.is_empty() {
             return outage::Kit::new(job).map(Kit::Outage);
         }
+        let is_idle = job.experiment().workload.kind().is_idle();
         Ok(match job.participant.role {
+            Role::Source | Role::Sink if is_idle => Kit::Idle(idle::Kit::new(job)),
             Role::Source => {
                 Kit::Source(Box::new([0; 2].map(|_| tally::recorder(job.experiment()))))
             }
@@ -84,6 +89,7 @@ pub(crate) fn play(job: &Job, thread: &ThreadState, kit: Kit) -> Result<Played, 
         Kit::Loopback => opened(job, thread, |nodes| loopback::play(job, thread, nodes)),
         Kit::Probe => opened(job, thread, |_| probe::play(job, thread)),
         Kit::Gateway(kit) => opened(job, thread, |nodes| gateway::play(job, thread, nodes, kit)),
+        Kit::Idle(kit) => opened(job, thread, |nodes| idle::play(job, thread, nodes, kit)),
         // Opens as often as it takes.
         Kit::Outage(kit) => outage::play(job, thread, &kit),
     }

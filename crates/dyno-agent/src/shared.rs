@@ -139,6 +139,20 @@ impl Shared {
         self.phase()
     }
 
+    /// Sleeps until the run's clock passes `at`, or the trial has come to `phase`; returns the time.
+    pub(crate) fn sleep_until(&self, at: Nanos, phase: Phase) -> Nanos {
+        let mut moving = lock(&self.moving);
+        loop {
+            let now = self.clock.now();
+            if now >= at || self.phase() >= phase {
+                return now;
+            }
+            let left = at.saturating_sub(now).into();
+            let woken = self.moved.wait_timeout(moving, left);
+            moving = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// One more reading end has seen a probe.
     pub(crate) fn one_linked(&self) {
         self.linked.fetch_add(1, Ordering::Relaxed);

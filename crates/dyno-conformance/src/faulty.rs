@@ -9,6 +9,7 @@
 mod endpoint;
 mod options;
 mod trap;
+mod waker;
 
 pub use options::{Crash, Place, Side};
 
@@ -20,6 +21,7 @@ use endpoint::{FaultyReceiver, FaultySender, FaultySubscription, Hearing};
 use options::Faults;
 use std::sync::Arc;
 use trap::{Trap, Traps};
+use waker::Waker;
 
 /// The adapter `faulty`, able to wrap each of `inner` by its name.
 ///
@@ -55,7 +57,7 @@ impl Adapter for Faulty {
             version: env!("CARGO_PKG_VERSION").into(),
             summary: "Wraps the adapter named by `inner` and drops, duplicates, reorders, \
                       corrupts, truncates or delays messages, falls silent, stays deaf, \
-                      hangs, fails or crashes, as its options say. It tests whether Dyno \
+                      wakes up for nothing, hangs, fails or crashes, as its options say. It tests whether Dyno \
                       reports these faults correctly, and measures nothing. All other options \
                       go to the wrapped adapter."
                 .into(),
@@ -93,8 +95,10 @@ impl Adapter for Faulty {
         let traps = Traps::new(&faults);
         std::thread::sleep(faults.slow_open);
         traps.spring(Place::Open, None)?;
+        let waker = Waker::start(faults.wake_every, faults.wake_spin)?;
         Ok(Box::new(FaultyNode {
             inner: inner.open(&context)?,
+            _waker: waker,
             faults,
             traps,
         }))
@@ -155,6 +159,7 @@ fn merge_options(specs: &mut Vec<OptionSpec>, inner: impl Iterator<Item = Option
 
 struct FaultyNode {
     inner: Box<dyn Node>,
+    _waker: Option<Waker>,
     faults: Faults,
     traps: Arc<Traps>,
 }

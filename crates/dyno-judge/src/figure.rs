@@ -253,6 +253,7 @@ impl<'a> Trials<'a> {
 
     fn quantile(&self, q: f64) -> Result<Vec<(u32, f64)>, String> {
         let of_faults = self.metric.is_some_and(|m| m.info().of_faults);
+        let of_idle = self.metric.is_some_and(|m| m.info().of_idle);
         let need = match self.metric {
             Some(metric) if metric.is_one_per_trial() => {
                 if q != 0.5 {
@@ -275,8 +276,8 @@ impl<'a> Trials<'a> {
             }
             least = least.min(samples.n());
             let own = trial_quantiles(std::slice::from_ref(samples), q);
-            // A recovery may take no time, of which no ratio is.
-            let value = |v| match of_faults {
+            // A recovery may take no time, and who is idle no CPU, of which no ratio is.
+            let value = |v| match of_faults || of_idle {
                 true => latency(v).max(1.0),
                 false => latency(v),
             };

@@ -69,6 +69,10 @@ pub(crate) fn usual_measures(run: &Run, e: &Experiment, quantiles: &[f64]) -> Ve
             of.map(|q| Measure::Latency(metric, *q)).collect()
         }
     };
+    if kind.is_idle() {
+        all.push(Measure::IdlePss);
+        return all;
+    }
     let is_rate = kind.info().loop_kind == Loop::Open;
     all.push(Measure::Loss);
     match e.faults.is_empty() {
@@ -113,6 +117,7 @@ pub(crate) fn read(
         }
         Measure::Throughput => each(&records, figure(TrialFigure::DeliveredHz)),
         Measure::Memory => each(&records, figure(TrialFigure::PssBytes)),
+        Measure::IdlePss => each(&records, figure(TrialFigure::PssEach)),
         Measure::Start(metric, None) => each(&records, |t| start(t, metric)),
         Measure::Start(metric, Some(q)) => {
             let mut all = each(&records, |t| start(t, metric));

@@ -2,6 +2,7 @@
 
 mod builder;
 pub mod held;
+pub mod idle;
 pub mod l4re;
 pub mod outages;
 pub mod rwth;
@@ -327,6 +328,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("against", held::against()),
         ("starts", starts::starts()),
         ("outages", outages::outages()),
+        ("idle", idle::idle()),
         ("l4re", l4re::l4re()),
     ]
 }

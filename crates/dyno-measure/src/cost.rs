@@ -33,13 +33,19 @@ struct Counters {
     asked: Option<Asked>,
 }
 
-/// The memory of a process, in bytes; zero where the kernel does not tell.
+/// The memory of a process, in bytes, and what else it holds; zero where the kernel does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// The highest resident set size of its life.
     pub peak_rss: u64,
     /// The proportional set size now.
     pub pss: u64,
+    /// The part of it that is shared memory.
+    pub shared: u64,
+    /// Its open files.
+    pub open_files: u64,
+    /// Its threads.
+    pub threads: u64,
 }
 
 /// What there is to say of a process beside the readings of its [`Meter`].
@@ -82,14 +88,22 @@ pub fn usage_of(clock: Clock, pid: u32) -> io::Result<Usage> {
     })
 }
 
-/// Reads the memory of a process, `"self"` or a number. Takes some hundred microseconds, since the proportional
+/// Reads the memory of a process, `"self"` or a number, its threads and its open files. Takes some hundred microseconds, since the proportional
 /// set size walks the page tables.
 pub fn memory_of(pid: impl std::fmt::Display) -> Memory {
     let status = procfile::text(format!("/proc/{pid}/status"));
     let rollup = procfile::text(format!("/proc/{pid}/smaps_rollup"));
+    let threads = procfile::field(&status, "Threads").and_then(|n| n.parse().ok());
+    // Of this process it holds the handle with which it is read, as well; entries that cannot be read count too.
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let files = files.map_or(0, |all| all.count() as u64);
+    let own = u64::from(pid.to_string() == "self");
     Memory {
         peak_rss: procfile::kib_field(&status, "VmHWM").unwrap_or(0),
         pss: procfile::kib_field(&rollup, "Pss").unwrap_or(0),
+        shared: procfile::kib_field(&rollup, "Pss_Shmem").unwrap_or(0),
+        open_files: files.saturating_sub(own),
+        threads: threads.unwrap_or(0),
     }
 }
 
@@ -157,6 +171,9 @@ impl Meter {
             major_faults: end.major_faults.saturating_sub(begin.major_faults),
             peak_rss_bytes: memory.peak_rss,
             pss_bytes: memory.pss,
+            shared_bytes: memory.shared,
+            open_files: memory.open_files,
+            threads: memory.threads,
             asked: begin.asked.zip(end.asked).map(|(a, b)| Asked {
                 calls: b.calls.saturating_sub(a.calls).saturating_sub(sleeps),
                 carriers: b.carriers.saturating_sub(a.carriers),
@@ -395,7 +412,8 @@ mod tests {
         burn(Nanos::from_millis(20));
         let cost = cost(before, usage_of(clock(), me).unwrap());
         assert!(cost.user.0 + cost.system.0 >= 19_000_000, "{cost:?}");
-        assert!(memory_of(me).peak_rss > 0);
+        let memory = memory_of(me);
+        assert!(memory.peak_rss > 0 && memory.threads > 0 && memory.open_files > 2);
     }
 
     #[test]

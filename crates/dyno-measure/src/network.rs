@@ -49,6 +49,9 @@ pub struct NetworkReading {
     queues: BTreeMap<String, Queue>,
     /// By the number that the kernel gives each but once.
     sockets: BTreeMap<u64, Socket>,
+    /// Packets and bytes that each device has sent, by its name.
+    #[serde(default)]
+    sent: BTreeMap<String, (u64, u64)>,
     state: NetworkState,
     /// Addresses whose owners do not answer.
     lost_neighbours: Vec<String>,
@@ -73,7 +76,8 @@ pub fn read_network() -> NetworkReading {
         NetworkCounter::BacklogDrops,
         backlog_drops(&file("softnet_stat")),
     );
-    counters.insert(NetworkCounter::DeviceDrops, device_drops(&file("dev")));
+    let devices = file("dev");
+    counters.insert(NetworkCounter::DeviceDrops, device_drops(&devices));
     let queues = netlink::queues();
     let uplink = queues.values().map(|q| q.dropped).sum();
     counters.insert(NetworkCounter::UplinkDrops, uplink);
@@ -93,6 +97,7 @@ pub fn read_network() -> NetworkReading {
         counters,
         queues,
         sockets: netlink::udp_sockets(),
+        sent: sent_by(&devices),
         state,
         lost_neighbours: lost_neighbours(&file("arp")),
     }
@@ -121,6 +126,16 @@ impl NetworkReading {
             (*counter, now.saturating_sub(then))
         });
         risen.filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// Packets and bytes that each device sent from this reading to `later`, without those that sent nothing.
+    pub fn sent_until(&self, later: &NetworkReading) -> BTreeMap<String, (u64, u64)> {
+        let more = later.sent.iter().map(|(device, (packets, bytes))| {
+            let then = self.sent.get(device).copied().unwrap_or_default();
+            let grown = (packets.saturating_sub(then.0), bytes.saturating_sub(then.1));
+            (device.clone(), grown)
+        });
+        more.filter(|(_, (packets, _))| *packets > 0).collect()
     }
 
     /// The sockets that came after this reading and have dropped datagrams at `later`, those that
@@ -206,17 +221,29 @@ fn backlog_drops(text: &str) -> u64 {
     dropped.sum()
 }
 
+/// The devices with their counters: eight of what was received (bytes, packets, errs, drop, …), then as many of what was
+/// sent (proc(5)).
+fn devices(text: &str) -> impl Iterator<Item = (&str, Vec<u64>)> {
+    text.lines().filter_map(|line| {
+        let (device, columns) = line.split_once(':')?;
+        let columns = columns.split_whitespace();
+        let columns = columns.map_while(|c| c.parse().ok());
+        Some((device.trim(), columns.collect()))
+    })
+}
+
 /// The columns `drop` of both directions, all devices together.
 fn device_drops(text: &str) -> u64 {
-    let dropped = text.lines().filter_map(|line| {
-        let (_, columns) = line.split_once(':')?;
-        let columns: Vec<u64> = columns
-            .split_whitespace()
-            .map_while(|c| c.parse().ok())
-            .collect();
-        Some(columns.get(3)? + columns.get(11)?)
-    });
+    let dropped = devices(text).filter_map(|(_, columns)| Some(columns.get(3)? + columns.get(11)?));
     dropped.sum()
+}
+
+/// Packets and bytes that each device has sent.
+fn sent_by(text: &str) -> BTreeMap<String, (u64, u64)> {
+    let sent = devices(text).filter_map(|(device, columns)| {
+        Some((device.to_owned(), (*columns.get(9)?, *columns.get(8)?)))
+    });
+    sent.collect()
 }
 
 /// Addresses of entries that are not complete (flag 0x2 of `struct arpreq`): nobody answered.
@@ -268,6 +295,18 @@ mod tests {
         );
         let dev = "Inter-|\n face |bytes\n  lo: 1 1 0 4 0 0 0 0 9 9 0 2 0 0 0 0\n";
         assert_eq!(device_drops(dev), 6);
+        let dev =
+            "  lo: 1 1 0 4 0 0 0 0 900 9 0 2 0 0 0 0\neth0: 1 1 0 4 0 0 0 0 70 7 0 0 0 0 0 0\n";
+        let reading = |dev| NetworkReading {
+            sent: sent_by(dev),
+            ..NetworkReading::default()
+        };
+        let (before, after) = (
+            "  lo: 1 1 0 4 0 0 0 0 500 5 0 2 0 0 0 0\neth0: 1 1 0 4 0 0 0 0 70 7 0 0 0 0 0 0\n",
+            dev,
+        );
+        let sent = reading(before).sent_until(&reading(after));
+        assert_eq!(Vec::from_iter(sent), [("lo".to_owned(), (4, 400))]);
         let arp =
             "IP address HW type Flags\n10.0.0.1 0x1 0x2 aa * eth0\n10.0.0.2 0x1 0x0 00 * eth0\n";
         assert_eq!(lost_neighbours(arp), ["10.0.0.2"]);

@@ -55,6 +55,7 @@ impl Schedule {
             | Workload::PingPong { .. }
             | Workload::Call { .. }
             | Workload::FirstMessage { .. }
+            | Workload::Idle
             | Workload::Probe { .. } => None,
         }
     }

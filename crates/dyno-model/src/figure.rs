@@ -59,6 +59,8 @@ pub enum Group {
     Throughput,
     /// What all processes of the stack used.
     Cost,
+    /// What they used and sent while nobody had anything to send.
+    Idle,
 }
 
 /// Static properties of a rate or a cost.
@@ -133,17 +135,54 @@ fn known(t: &TrialRecord, total: u64) -> Option<f64> {
     (total > 0 || !t.cost.processes.is_empty()).then_some(total as f64)
 }
 
+/// Its CPU time without pacing.
+fn own_cpu(p: &ProcessCost) -> u64 {
+    let cpu = p.user.0.saturating_add(p.system.0);
+    cpu.saturating_sub(p.pacing.0)
+}
+
+/// A counter of those processes that `keep` selects, each per nanosecond of its own time; nothing where no process told.
+fn per_ns(
+    t: &TrialRecord,
+    keep: fn(&ProcessCost) -> bool,
+    of: fn(&ProcessCost) -> u64,
+) -> Option<f64> {
+    let ran = || t.cost.processes.iter().filter(|p| p.wall.0 > 0);
+    let own = ran().filter(|p| keep(p));
+    let rates = own.map(|p| of(p) as f64 / p.wall.0 as f64);
+    ran().next().map(|_| rates.sum())
+}
+
 /// CPUs kept busy: each process's CPU time, without pacing, over its own time.
 fn busy_cpus(t: &TrialRecord) -> Option<f64> {
-    let ran = || t.cost.processes.iter().filter(|p| p.wall.0 > 0);
-    let own = |p: &ProcessCost| {
-        p.user
-            .0
-            .saturating_add(p.system.0)
-            .saturating_sub(p.pacing.0)
-    };
-    let share = |p: &ProcessCost| own(p) as f64 / p.wall.0 as f64;
-    ran().next().map(|_| ran().map(share).sum())
+    per_ns(t, |_| true, own_cpu)
+}
+
+/// A counter of all processes of an idle trial per second.
+fn idle_hz(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
+    t.idle.as_ref()?;
+    Some(1e9 * per_ns(t, |_| true, of)?)
+}
+
+/// A sum over the processes of an idle trial, where it is known of all of them.
+fn idle_sum(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
+    t.idle.as_ref()?;
+    let is_known = t.cost.processes.iter().all(|p| p.threads > 0);
+    sum(t, of).filter(|_| is_known)
+}
+
+/// The time in interrupts over that of the longest process.
+fn interrupts(t: &TrialRecord) -> Option<f64> {
+    t.idle.as_ref()?;
+    let all = t.cost.interrupts.iter();
+    let all = all.map(|i| i.irq.0.saturating_add(i.softirq.0));
+    let all = all.reduce(u64::saturating_add)?;
+    let wall = t.cost.processes.iter().map(|p| p.wall.0).max()?;
+    (wall > 0).then(|| all as f64 / wall as f64)
+}
+
+fn each(t: &TrialRecord, total: Option<f64>) -> Option<f64> {
+    t.idle.as_ref()?.each(total?)
 }
 
 figures! {
@@ -214,6 +253,45 @@ figures! {
     PeakRssBytes = "peak_rss_bytes", "Sum of the peak resident set sizes." {
         "peak memory", "B", Cost, Lower, is_whole; |t| known(t, t.cost.peak_rss_bytes)
     }
+    Participants = "participants", "Participants, all of them matched and silent." {
+        "participants", "", Idle, Neither, is_whole; |t| Some(t.idle.as_ref()?.participants as f64)
+    }
+    CpuEach = "cpu_each_ns_per_s", "User and system time per participant and second, daemons included, without Dyno's own timeouts." {
+        "idle CPU", "ns/s", Idle, Lower; |t| each(t, busy_cpus(t).map(|busy| 1e9 * busy))
+    }
+    WakeUpsHz = "wakeups_hz", "Voluntary context switches per second of all processes, without those of Dyno's own timeouts." {
+        "wake-ups", "1/s", Idle, Lower; |t| idle_hz(t, |p| p.voluntary_switches)
+    }
+    WakeUpsEach = "wakeups_each_hz", "The same per participant." {
+        "wake-ups of each", "1/s", Idle, Lower; |t| each(t, idle_hz(t, |p| p.voluntary_switches))
+    }
+    SwitchesHz = "switches_hz", "Context switches per second of all processes, forced ones included." {
+        "switches", "1/s", Idle, Lower; |t| idle_hz(t, |p| p.voluntary_switches.saturating_add(p.involuntary_switches))
+    }
+    DaemonCpus = "daemon_cpus", "CPUs that the stack's daemons keep busy; 1 is one whole CPU." {
+        "busy CPUs of daemons", "", Idle, Lower; |t| { t.idle.as_ref()?; per_ns(t, |p| p.daemon, own_cpu) }
+    }
+    InterruptCpus = "interrupt_cpus", "CPUs that interrupts and softirqs of the whole host keep busy, whoever causes them; where the kernel counts them apart." {
+        "interrupts", "", Idle, Neither; interrupts
+    }
+    PacketsHz = "packets_hz", "Packets per second that the network devices of all hosts sent, loopback among them, whoever made them do so." {
+        "packets", "1/s", Idle, Lower; |t| t.idle.as_ref()?.per_second(|l| l.packets)
+    }
+    PacketBytesPerS = "packet_bytes_per_s", "Bytes of these packets per second." {
+        "packet bytes", "B/s", Idle, Lower; |t| t.idle.as_ref()?.per_second(|l| l.bytes)
+    }
+    PssEach = "pss_each_bytes", "Sum of the proportional set sizes of all processes at the end of the window, per participant." {
+        "memory of each", "B", Idle, Lower; |t| each(t, known(t, t.cost.pss_bytes))
+    }
+    SharedBytes = "shared_bytes", "The part of their proportional set sizes that is shared memory." {
+        "shared memory", "B", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.shared_bytes)
+    }
+    OpenFiles = "open_files", "Open files and sockets of all processes, those of Dyno among them." {
+        "open files", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.open_files)
+    }
+    Threads = "threads", "Threads of all processes, those of Dyno among them." {
+        "threads", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.threads)
+    }
 }
 
 impl TrialFigure {
@@ -239,5 +317,67 @@ impl TrialFigure {
 impl fmt::Display for TrialFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idle::{Idle, LinkTraffic};
+    use crate::plan::{ExperimentId, TrialId};
+    use crate::record::Outcome;
+    use crate::unit::Nanos;
+
+    #[test]
+    fn figures_of_silence_are_of_all_processes_and_of_idle_trials_alone() {
+        let id = TrialId {
+            experiment: ExperimentId(0),
+            number: 0,
+        };
+        let mut trial = TrialRecord::blank(id, 0, Outcome::Completed);
+        let process = |user, pacing, switches, daemon| ProcessCost {
+            user: Nanos::from_millis(user),
+            pacing: Nanos::from_millis(pacing),
+            wall: Nanos::from_secs(2),
+            voluntary_switches: switches,
+            threads: 3,
+            daemon,
+            ..ProcessCost::default()
+        };
+        trial.cost.processes = vec![process(30, 10, 40, false), process(20, 0, 60, true)];
+        trial.cost.pss_bytes = 800;
+        let of = |t: &TrialRecord, figure: TrialFigure| figure.of(t);
+        assert_eq!(of(&trial, TrialFigure::WakeUpsHz), None);
+        assert!(TrialFigure::all_of(Group::Idle).all(|f| f.of(&trial).is_none()));
+        let link = |device: &str, packets| LinkTraffic {
+            host: "a".into(),
+            device: device.into(),
+            packets,
+            bytes: 100 * packets,
+        };
+        trial.idle = Some(Idle {
+            participants: 4,
+            wall: Nanos::from_secs(4),
+            links: vec![link("lo", 6), link("eth0", 2)],
+        });
+        for (figure, value) in [
+            (TrialFigure::Participants, 4.0),
+            (TrialFigure::WakeUpsHz, 50.0),
+            (TrialFigure::WakeUpsEach, 12.5),
+            (TrialFigure::BusyCpus, 0.02),
+            (TrialFigure::CpuEach, 5e6),
+            (TrialFigure::DaemonCpus, 0.01),
+            (TrialFigure::PacketsHz, 2.0),
+            (TrialFigure::PacketBytesPerS, 200.0),
+            (TrialFigure::PssEach, 200.0),
+            (TrialFigure::Threads, 6.0),
+        ] {
+            let found = of(&trial, figure).unwrap();
+            assert!((found - value).abs() < 1e-9, "{figure}: {found}");
+        }
+        // The kernel does not count interrupts apart.
+        assert_eq!(of(&trial, TrialFigure::InterruptCpus), None);
+        trial.cost.processes[0].threads = 0;
+        assert_eq!(of(&trial, TrialFigure::OpenFiles), None);
     }
 }

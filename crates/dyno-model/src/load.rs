@@ -37,6 +37,7 @@ impl Workload {
             | Workload::Call { .. }
             | Workload::Flood
             | Workload::FirstMessage { .. }
+            | Workload::Idle
             | Workload::Probe { .. } => None,
         }
     }
@@ -59,6 +60,7 @@ impl Workload {
             | Workload::Call { .. }
             | Workload::Flood
             | Workload::FirstMessage { .. }
+            | Workload::Idle
             | Workload::Probe { .. } => None,
         }
     }

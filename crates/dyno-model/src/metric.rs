@@ -25,6 +25,8 @@ pub struct MetricInfo {
     pub one_per_trial: bool,
     /// Whether it describes the result of a fault, so that only experiments with faults have it.
     pub of_faults: bool,
+    /// Whether it is of a window in which nobody sends, so that only idle experiments have it.
+    pub of_idle: bool,
     /// Whether each message has one, so that a lost message is an infinite sample.
     pub of_each_message: bool,
     /// The part of it that tables of stacks show beside the headline, if it is no headline itself.
@@ -93,6 +95,7 @@ const PLAIN: MetricInfo = MetricInfo {
     between_hosts: false,
     one_per_trial: false,
     of_faults: false,
+    of_idle: false,
     of_each_message: false,
     beside: &[],
     compares_its_tail: false,
@@ -310,6 +313,13 @@ metrics! {
         one_per_trial: true,
         part_of: Some(Metric::Boot),
     }
+    IdleCpu = "idle_cpu_ns", "User and system time per participant and second of a window in which nobody sends, daemons included." {
+        short: "idle CPU",
+        title: "idle CPU",
+        gist: "CPU time per participant and second, nobody sends",
+        one_per_trial: true,
+        of_idle: true,
+    }
 }
 
 impl Metric {
@@ -333,7 +343,7 @@ impl Metric {
     /// What it is called within a sentence.
     pub fn phrase(self) -> String {
         let info = self.info();
-        match info.one_per_trial && !info.of_faults {
+        match info.one_per_trial && !info.of_faults && !info.of_idle {
             true => format!("time to the {}", info.title),
             false => info.title.to_owned(),
         }

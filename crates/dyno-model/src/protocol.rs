@@ -33,7 +33,7 @@ use std::path::PathBuf;
 pub use crate::role::Role;
 
 /// The version of this protocol. Runner and agent must agree exactly.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// How raw clock readings become nanoseconds on the run's clock. Calibrated once by the runner
 /// and handed to all participants, so that they convert alike.

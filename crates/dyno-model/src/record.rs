@@ -7,6 +7,7 @@ use crate::asked::{Asked, AskedPerMessage};
 use crate::cause::{Cause, Disturbance, FailureCause, Warning};
 use crate::chain::{Forwarded, Parts};
 use crate::fault::{Detection, FaultMade, Outage};
+use crate::idle::Idle;
 use crate::metric::Metric;
 use crate::network::HostNetwork;
 use crate::noise::{BareMachine, HostNoise, Place};
@@ -186,7 +187,8 @@ pub struct ProcessCost {
     pub user: Nanos,
     /// Time in the kernel.
     pub system: Nanos,
-    /// The part of both that Dyno itself used waiting for due times: spinning, and its sleeps.
+    /// The part of both that Dyno itself used waiting for due times: spinning, and its sleeps; of receivers of an idle trial
+    /// what their timeouts take.
     pub pacing: Nanos,
     /// Length of the interval.
     pub wall: Nanos,
@@ -202,6 +204,15 @@ pub struct ProcessCost {
     pub peak_rss_bytes: u64,
     /// Proportional set size after the last arrival, in bytes.
     pub pss_bytes: u64,
+    /// The part of it that is shared memory, in bytes; 0 also where that was not looked at, as in older runs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_bytes: u64,
+    /// Open files and sockets then; 0: not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open_files: u64,
+    /// Threads then, those of Dyno among them; 0: not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub threads: u64,
     /// What it asked of the kernel, where that was counted. Without Dyno's own sleeps until due times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
@@ -428,6 +439,9 @@ pub struct TrialRecord {
     /// Cost of all processes.
     #[serde(default)]
     pub cost: Cost,
+    /// Who was silent, and what the links carried. `None`: messages were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
     /// From go until endpoints existed, the slowest participant's.
     #[serde(default)]
     pub open: Nanos,

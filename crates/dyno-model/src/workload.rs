@@ -21,6 +21,8 @@ pub enum Loop {
     Start,
     /// Nothing: there are no messages, and one participant measures the machine itself.
     Nothing,
+    /// Nothing: all are matched, and silent for the whole window.
+    Silent,
 }
 
 /// A key of suite files that only some workloads have.
@@ -220,6 +222,22 @@ const WARMUP_MESSAGES: Key = in_place_of(
 );
 const SETTLE: Key = key("settle", "longest warm-up", "time", "\"1 s\"");
 const WINDOW: Key = key("window", "the measured time", "time", "\"300 ms\"");
+/// How long an idle window is where nobody says: renewals of leases and announcements recur every few seconds.
+pub const IDLE_WINDOW: Nanos = Nanos::from_secs(10);
+/// How long participants rest before an idle window where nobody says: what follows the match is over then.
+pub const IDLE_WARMUP: Nanos = Nanos::from_secs(1);
+const WINDOW_OF_IDLE: Key = key(
+    "window",
+    "the measured time, in which nobody sends",
+    "time",
+    "\"10 s\"",
+);
+const WARMUP_OF_IDLE: Key = key(
+    "warmup",
+    "time from the match to the window",
+    "time",
+    "\"1 s\"",
+);
 const DRAIN: Key = key(
     "drain",
     "how long receivers wait after the last send",
@@ -365,6 +383,19 @@ workloads! {
         ],
         needs_peer: Some("a first message could reach"),
     }
+    Idle = "idle", "All participants are matched, and nobody sends: what a stack takes while it waits." {
+        title: "idle",
+        loop_kind: Loop::Silent,
+        headline: &[Metric::IdleCpu],
+        metrics: &[Metric::IdleCpu],
+        keys: &[WARMUP_OF_IDLE, WINDOW_OF_IDLE],
+        instead: &[
+            ("rate", "nobody sends; write `workload = \"stream\"` for messages at a rate"),
+            ("settle", "`warmup` sets the time before the window"),
+            ("", "nobody sends: `warmup` and `window` are times"),
+        ],
+        needs_peer: Some("could be matched"),
+    }
 }
 
 impl WorkloadKind {
@@ -383,9 +414,28 @@ impl WorkloadKind {
         matches!(self.info().loop_kind, Loop::Start)
     }
 
+    /// Whether all are matched and nobody sends.
+    pub const fn is_idle(self) -> bool {
+        matches!(self.info().loop_kind, Loop::Silent)
+    }
+
+    /// Whether messages are sent in its window, or at its start.
+    pub const fn has_messages(self) -> bool {
+        !self.is_probe() && !self.is_idle()
+    }
+
     /// Whether trials of it have samples of the metric: all start once.
     pub fn has(self, metric: Metric) -> bool {
-        metric.is_one_per_trial() || self.info().metrics.contains(&metric)
+        let of_start = metric.is_one_per_trial() && !metric.info().of_idle;
+        of_start || self.info().metrics.contains(&metric)
+    }
+
+    /// With its article: `a stream`.
+    pub fn with_article(self) -> String {
+        match self {
+            WorkloadKind::Idle => "an idle workload".to_owned(),
+            other => format!("a {other}"),
+        }
     }
 
     /// Its key of that name.
@@ -450,6 +500,8 @@ pub enum Workload {
         /// From one attempt of a sender to the next.
         period: Nanos,
     },
+    /// All are matched, and nobody sends in the window.
+    Idle,
 }
 
 /// The numbers of a workload: each is `None` where the workload has none of the kind.
@@ -480,6 +532,7 @@ impl Workload {
             Workload::Call { .. } => WorkloadKind::Call,
             Workload::FirstMessage { .. } => WorkloadKind::FirstMessage,
             Workload::Probe { .. } => WorkloadKind::Probe,
+            Workload::Idle => WorkloadKind::Idle,
         }
     }
 
@@ -507,7 +560,7 @@ impl Workload {
                 arrivals: Some(arrivals),
                 ..none
             },
-            Workload::Flood | Workload::Probe { .. } => none,
+            Workload::Flood | Workload::Probe { .. } | Workload::Idle => none,
             Workload::Burst { messages, period } => Numbers {
                 messages: Some(messages),
                 period: Some(period),
@@ -577,11 +630,26 @@ mod tests {
             let info = kind.info();
             assert!(!info.headline.is_empty(), "{kind}");
             assert!(info.headline.iter().any(|m| kind.has(*m)), "{kind}");
-            assert!(info.metrics.iter().all(|m| !m.is_one_per_trial()), "{kind}");
+            let is_own = |m: &Metric| !m.is_one_per_trial() || (m.info().of_idle && kind.is_idle());
+            assert!(info.metrics.iter().all(is_own), "{kind}");
             assert!(!info.keys.is_empty(), "{kind}");
             let text = serde_json::to_string(kind).unwrap();
             assert_eq!(text, format!("\"{kind}\""));
         }
+    }
+
+    #[test]
+    fn an_idle_workload_has_the_times_of_its_row() {
+        let idle = WorkloadKind::Idle;
+        for (key, time) in [("window", IDLE_WINDOW), ("warmup", IDLE_WARMUP)] {
+            let default = idle.key(key).unwrap().default;
+            let KeyDefault::Value(text) = default else {
+                panic!("{default:?}");
+            };
+            assert_eq!(text.trim_matches('"').parse(), Ok(time));
+        }
+        assert!(idle.has(Metric::IdleCpu) && idle.has(Metric::Match) && !idle.has_messages());
+        assert!(!WorkloadKind::Stream.has(Metric::IdleCpu));
     }
 
     #[test]

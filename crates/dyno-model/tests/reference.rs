@@ -154,7 +154,8 @@ fn reference() -> String {
          ## Metrics\n\nAll are times in nanoseconds. *Of two hosts*: it ends on another host than it began on, where the two sides \
          are on different hosts, and is then known as well as their clocks are.\n\n{metrics}\n\
          ## Counts of a trial\n\nA message counts once for each receiver that should get it; a round trip counts once.\n\n{counts}\n\
-         ## Rates and costs of a trial\n\nCosts are those of all processes of the stack, daemons included.\n\n{figures}"
+         ## Rates and costs of a trial\n\nCosts are those of all processes of the stack, daemons included. \
+         Those from `participants` on are of the workload `idle` alone.\n\n{figures}"
     )
 }
 

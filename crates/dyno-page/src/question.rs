@@ -145,7 +145,9 @@ fn stands_for_its_stack(plan: &Plan, e: &ExperimentSummary) -> bool {
         Some(Against::Build { .. }) => e.is_base,
         Some(Against::Stack { .. }) | None => false,
     };
-    !is_other_side && !e.is_floor && !e.is_loopback && !e.is_leg
+    // Who is silent is neither fast nor slow.
+    let is_idle = e.experiment.workload.kind().is_idle();
+    !is_other_side && !is_idle && !e.is_floor && !e.is_loopback && !e.is_leg
 }
 
 /// What experiments share that ask the same. How a receiver waits is looked at apart.

@@ -173,7 +173,7 @@ pub(crate) fn spins(cell: &Cell, pacer: Pacing, participant: &Participant, polls
     match cell.workload.kind().info().loop_kind {
         // Everybody sleeps until it is there, and the start has no time for moving threads.
         Loop::Start | Loop::Nothing => false,
-        Loop::Closed => polls,
+        Loop::Closed | Loop::Silent => polls,
         Loop::Open => (participant.role.is_active() && pacer == Pacing::Spin) || polls,
     }
 }

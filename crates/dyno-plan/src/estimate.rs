@@ -53,7 +53,7 @@ fn extent(experiment: &Experiment, extent: Extent) -> Nanos {
     let each = match experiment.workload {
         Workload::PingPong { gap, .. } | Workload::Call { gap, .. } => own.max(gap.0 as f64),
         Workload::Stream { rate, .. } => rate.period_ns(),
-        Workload::Flood => own,
+        Workload::Flood | Workload::Idle => own,
         Workload::Burst { messages, period } => period.0 as f64 / f64::from(messages.max(1)),
         Workload::FirstMessage { period }
         | Workload::Probe {

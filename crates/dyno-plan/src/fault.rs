@@ -88,7 +88,7 @@ pub(crate) fn read(
     if let Some(workload) = workload.filter(|w| !is_due(w.value)) {
         Problem::at(
                 &workload.at,
-                format!("a {} has no faults", workload.value),
+                format!("{} has no faults", workload.value.with_article()),
             )
             .label("the experiment has [[experiment.fault]]")
             .help(

@@ -72,11 +72,11 @@ pub(crate) fn link(
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for i in 0..experiments.len() {
         let e = &experiments[i];
-        // A poll of shared memory is no read of what a broker keeps, and nothing recovers faster than the floor that
-        // was not struck.
+        // A poll of shared memory is no read of what a broker keeps, silence is not carried, and nothing recovers faster than
+        // the floor that was not struck.
         let has_none = |s: &Stack| {
             let is_yardstick = s.floor || s.loopback;
-            is_yardstick || s.asks || e.workload.kind().is_probe() || !e.faults.is_empty()
+            is_yardstick || s.asks || !e.workload.kind().has_messages() || !e.faults.is_empty()
         };
         if stacks.get(&e.stack).is_none_or(has_none) {
             continue;

@@ -265,13 +265,16 @@ fn flow(
     let workload = workload.and_then(|n| one::<WorkloadKind>("workload", n, problems));
     if let Some(workload) = workload
         .as_ref()
-        .filter(|w| w.value.is_start() || w.value.is_probe())
+        .filter(|w| w.value.is_start() || !w.value.has_messages())
     {
         Problem::at(
             &workload.at,
-            format!("a {} cannot be a flow", workload.value),
+            format!("{} cannot be a flow", workload.value.with_article()),
         )
-        .label("has no window that it could share")
+        .label(match workload.value.is_idle() {
+            true => "beside a flow nobody is idle",
+            false => "has no window that it could share",
+        })
         .help("make it an experiment of its own")
         .note(problems);
     }

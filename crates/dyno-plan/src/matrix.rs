@@ -17,6 +17,7 @@ use crate::spec::ExperimentSpec;
 use crate::suite::Suite;
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
+use dyno_model::workload::{IDLE_WARMUP, IDLE_WINDOW};
 use dyno_model::{
     Access, Experiment, ExperimentId, Placement, Topology, Wait, Workload, WorkloadKind,
 };
@@ -254,8 +255,9 @@ fn refuse_small(payload: &At<PayloadSize>, spec: &ExperimentSpec, problems: &mut
     Problem::at(
         &payload.at,
         format!(
-            "a payload of {} has no room for the stamps of a {}",
-            payload.value, spec.workload.value
+            "a payload of {} has no room for the stamps of {}",
+            payload.value,
+            spec.workload.value.with_article()
         ),
     )
     .label(format!("used by experiment `{}`", spec.name))
@@ -312,6 +314,11 @@ fn extents(
         // Its one message is the first: nothing comes before it, and nothing after.
         true => (Extent::Duration(Nanos::ZERO), None, Extent::Messages(1)),
         false if kind.is_probe() => (levels.warmup()?.value, None, window.value),
+        false if kind.is_idle() => {
+            let warmup = levels.said(|s| &s.warmup, IDLE_WARMUP);
+            let window = levels.said(|s| &s.window, IDLE_WINDOW);
+            (Extent::Duration(warmup), None, Extent::Duration(window))
+        }
         // A trial with faults begins its window when it is due, as each of its twins does.
         false if !spec.faults.is_empty() => (levels.warmup()?.value, None, window.value),
         false => (levels.warmup()?.value, levels.settle()?, window.value),
@@ -367,6 +374,7 @@ fn workloads(
     };
     match spec.workload.value {
         WorkloadKind::Flood => Some(vec![Workload::Flood]),
+        WorkloadKind::Idle => Some(vec![Workload::Idle]),
         // Of keys of their own.
         WorkloadKind::Probe => Some(Vec::new()),
         WorkloadKind::FirstMessage => {

@@ -71,11 +71,15 @@ pub(crate) fn climb(
     if !applies {
         let advice = kind.info().instead.iter().find(|(key, _)| *key == "rate");
         let advice = advice.map_or(String::new(), |(_, advice)| format!("{advice}; "));
-        Problem::at(&place, format!("a {kind} has no {raise} to raise"))
-                .label(format!("the suite's experiment `{}` is one", spec.name))
-                .help(format!(
-                    "{advice}name the experiments to search with --experiment, or raise payload or clients"
-                )).note(problems);
+        Problem::at(
+            &place,
+            format!("{} has no {raise} to raise", kind.with_article()),
+        )
+        .label(format!("the suite's experiment `{}` is one", spec.name))
+        .help(format!(
+            "{advice}name the experiments to search with --experiment, or raise payload or clients"
+        ))
+        .note(problems);
         return;
     }
     let mut starts: Vec<f64> = match raise {

@@ -153,7 +153,7 @@ pub(crate) fn check_workload(
     let instead = instead.map_or("remove it, or change the workload", |(_, advice)| *advice);
     Problem::at(
         &entry.key_at,
-        format!("a {} has no `{}`", workload.value, entry.key),
+        format!("{} has no `{}`", workload.value.with_article(), entry.key),
     )
     .label(belongs(&entry.key))
     .help(instead)
@@ -240,6 +240,13 @@ impl<'a> Levels<'a> {
     pub(crate) fn pick<T>(&self, get: impl Fn(&'a Settings) -> &'a Option<T>) -> Option<&'a T> {
         self.0.iter().find_map(|s| get(s).as_ref())
     }
+    /// The time of the first level that says one, but for what is built in; else the `usual` one.
+    pub(crate) fn said(&self, get: fn(&Settings) -> &Option<At<Nanos>>, usual: Nanos) -> Nanos {
+        let said = self.0.split_last().map_or(&[][..], |(_, said)| said);
+        let first = said.iter().find_map(|s| get(s).as_ref());
+        first.map_or(usual, |time| time.value)
+    }
+
     /// Sets the factors that the levels say and the workload has.
     pub(crate) fn set_factors(&self, e: &mut Experiment, workload: WorkloadKind) {
         for of in factors::settings().filter(|of| applies(of.key, workload)) {

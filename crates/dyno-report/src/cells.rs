@@ -3,7 +3,7 @@
 use crate::layout::Tone;
 use crate::number::{self, Measured, TimeUnit};
 use crate::summary::{ExperimentSummary, HostTail, MetricSummary};
-use dyno_model::Metric;
+use dyno_model::{Metric, TrialFigure};
 use dyno_stats::Quantile;
 
 /// The place of the p99 among the quantiles.
@@ -144,8 +144,11 @@ pub(crate) fn quantile_ns(e: &ExperimentSummary, metric: Metric, index: usize) -
     }
 }
 
-/// p50 of the headline in nanoseconds for sorting: unknown after infinite after finite.
+/// p50 of the headline in nanoseconds for sorting: unknown after infinite after finite. Of silence the median trial.
 pub(crate) fn p50_ns(e: &ExperimentSummary) -> f64 {
+    if e.experiment.workload.kind().is_idle() {
+        return e.median(TrialFigure::CpuEach).unwrap_or(f64::NAN);
+    }
     match e.headline_metric().map(|m| &m.quantiles[0]) {
         Some(Quantile::Estimated(estimate)) => number::latency_ns(&estimate.value),
         _ => f64::NAN,

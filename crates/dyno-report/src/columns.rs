@@ -1,7 +1,7 @@
 //! The columns of a table of stacks: their titles, and which of them are shown.
 
-use dyno_model::Metric;
 use dyno_model::metric::BesideColumn;
+use dyno_model::{Metric, TrialFigure};
 use std::str::FromStr;
 
 /// Title of the column with the machine's own delay beside the p99.
@@ -22,6 +22,22 @@ pub(crate) const REFERENCE_RATIO: &str = "× reference";
 
 /// Title of the column with the share of messages that arrived.
 pub(crate) const DELIVERED: &str = "delivered/offered";
+
+/// Title of the column with the CPU time of a participant that is idle.
+pub(crate) const IDLE_CPU: &str = "idle CPU";
+
+/// The other columns of idle experiments: title, rank, and what they show the median trial of.
+pub(crate) const IDLE: [(&str, u8, TrialFigure); 9] = [
+    ("busy CPUs", 5, TrialFigure::BusyCpus),
+    ("wake-ups/s", 1, TrialFigure::WakeUpsHz),
+    ("switches/s", 9, TrialFigure::SwitchesHz),
+    ("packets/s", 2, TrialFigure::PacketsHz),
+    ("link bytes/s", 8, TrialFigure::PacketBytesPerS),
+    ("PSS each", 1, TrialFigure::PssEach),
+    ("shared", 7, TrialFigure::SharedBytes),
+    ("threads", 3, TrialFigure::Threads),
+    ("files", 4, TrialFigure::OpenFiles),
+];
 
 /// The head of a column that a reader may choose.
 struct Head {
@@ -45,7 +61,7 @@ const fn head(key: &'static str, title: &'static str, short: &'static str, brief
 }
 
 /// Every such head; one key may have several titles, of which a table has one.
-static HEADS: [Head; 35] = [
+static HEADS: [Head; 45] = [
     head("p50", "p50", "p50", true),
     head("p90", "p90", "p90", false),
     head("p99", "p99", "p99", true),
@@ -81,6 +97,16 @@ static HEADS: [Head; 35] = [
     head("repeated", "repeated", "repeat-\ned", false),
     head("stated", "stated", "stated", true),
     head("burst", "burst", "burst", false),
+    head("idle-cpu", IDLE_CPU, "idle\nCPU", true),
+    head("busy-cpus", "busy CPUs", "busy\nCPUs", false),
+    head("wake-ups", "wake-ups/s", "wake-\nups/s", true),
+    head("switches", "switches/s", "switch\n/s", false),
+    head("packets", "packets/s", "packets\n/s", true),
+    head("link-bytes", "link bytes/s", "link B\n/s", false),
+    head("pss", "PSS each", "PSS\neach", true),
+    head("shared", "shared", "shared", false),
+    head("threads", "threads", "threads", true),
+    head("files", "files", "files", true),
 ];
 
 /// The columns of metrics that stand beside the headline; their keys are their titles with hyphens.

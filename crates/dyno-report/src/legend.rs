@@ -1,7 +1,7 @@
 //! The meaning of a table's columns, in words below it.
 
 use crate::chains;
-use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99};
+use crate::columns::{CACHED_COPY_RATIO, COPY_RATIO, HOST_CPU, HOST_P99, IDLE_CPU};
 use crate::outage;
 use crate::settings;
 use crate::summary::{ExperimentSummary, RunSummary};
@@ -23,11 +23,30 @@ pub(crate) fn legend(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<
     .concat()
 }
 
+/// What the columns of idle experiments are of.
+fn idle(relative: bool) -> [String; 2] {
+    let extremes = if relative { "" } else { " (min–max)" };
+    [
+        format!(
+            "{IDLE_CPU}: user and system time of all participants and daemons, per participant and second, median trial{extremes}; \
+             without what Dyno's own timeouts take."
+        ),
+        "wake-ups/s, packets/s, threads, files: of all participants and daemons together, those of Dyno's own processes among the \
+         threads and files. PSS each: memory of all of them, divided by the participants. packets/s: sent by all network devices of \
+         the hosts, whoever sends."
+            .into(),
+    ]
+}
+
 /// The columns of the headline, of what it consists of, and of its ratio to the floor.
 fn of_times(view: &View<'_>, relative: bool, left_out: &[&str]) -> Vec<String> {
     let shown = |title: &str| !left_out.contains(&title);
     let mut lines = Vec::new();
-    if let Some(headlines) = headlines(view).filter(|_| view.kind != Kind::Outages) {
+    if view.kind == Kind::Idle {
+        lines.extend(idle(relative));
+    }
+    let has_quantiles = ![Kind::Outages, Kind::Idle].contains(&view.kind);
+    if let Some(headlines) = headlines(view).filter(|_| has_quantiles) {
         let interval = match relative {
             true => "Each with its relative 95 % interval.",
             false => "With 95 % intervals.",
@@ -200,6 +219,7 @@ fn shown_times(view: &View<'_>, hidden: &[&str]) -> String {
         Kind::Starts => &["p50", "p90", "max"],
         Kind::Outages => &["recovery", "worst"],
         Kind::Windows => &["p50", "p90", "p99", "p99.9"],
+        Kind::Idle => &[IDLE_CPU],
     };
     let shown: Vec<&str> = all
         .iter()
@@ -215,7 +235,10 @@ pub(crate) fn signs(view: &View<'_>, shaped: bool, hidden: &[&str]) -> String {
     let mut parts = Vec::new();
     if let Some(headlines) = headlines(view) {
         let times = shown_times(view, hidden);
-        parts.push(format!("{times}: {headlines}, with 95 % intervals"));
+        parts.push(match view.kind {
+            Kind::Idle => format!("{times}: {headlines}, median trial"),
+            _ => format!("{times}: {headlines}, with 95 % intervals"),
+        });
     }
     let any = |found: fn(&Quantile) -> bool| quantiles(view).any(found);
     if any(|q| matches!(q, Quantile::Refused { .. } | Quantile::Wide { .. })) {

@@ -352,11 +352,12 @@ pub struct ExperimentSummary {
 
 impl Summary {
     /// For each p50 and p99 of a headline that is withheld: how many further trials it takes, where that is known. Of experiments with
-    /// one value for each trial the p50 alone; yardsticks have none.
+    /// one value for each trial the p50 alone; yardsticks have none, nor has silence, of which tables show the median trial.
     pub fn withheld(&self) -> Vec<Option<u64>> {
         let own = |e: &&ExperimentSummary| !e.is_floor && !e.is_loopback && e.trials.counted > 0;
         let of = |e: &ExperimentSummary| -> Vec<Option<u64>> {
             let ranks: &[usize] = match e.headline().info().one_per_trial {
+                _ if e.headline().info().of_idle => &[],
                 true => &[0],
                 false => &[0, 2],
             };

@@ -7,14 +7,14 @@ use crate::cells::{
     own_delay, p50_ns, per_second, quantile_ns, tone, unresolved,
 };
 use crate::columns::{
-    CACHED_COPY_RATIO, COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99,
-    REFERENCE_RATIO, short,
+    CACHED_COPY_RATIO, COPY_RATIO, Columns, DELIVERED, FLOOR_RATIO, HOST_CPU, HOST_P99, IDLE,
+    IDLE_CPU, REFERENCE_RATIO, short,
 };
 use crate::factors;
 use crate::layout::{Column, Sheet};
 use crate::number::{self, Measured, TimeUnit};
 use crate::spark;
-use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Summary};
+use crate::summary::{ExperimentSummary, FloorRatio, QUANTILES, Spread, Summary};
 use dyno_model::factors::Factor;
 use dyno_model::metric::Shows;
 use dyno_model::{Experiment, Metric, Placement, TrialFigure, Wait, Workload};
@@ -52,16 +52,19 @@ pub(crate) enum Kind {
     Starts,
     /// Outages: one time to the recovery for each trial.
     Outages,
+    /// Windows in which nobody sends: what participants take all the same.
+    Idle,
 }
 
 impl Kind {
     /// In the order of their tables.
-    pub(crate) const ALL: [Kind; 3] = [Kind::Windows, Kind::Starts, Kind::Outages];
+    pub(crate) const ALL: [Kind; 4] = [Kind::Windows, Kind::Starts, Kind::Outages, Kind::Idle];
 
     /// By what the headline of an experiment is.
     pub(crate) fn of(e: &ExperimentSummary) -> Kind {
         let headline = e.headline().info();
         match (headline.of_faults, headline.one_per_trial) {
+            _ if headline.of_idle => Kind::Idle,
             (true, _) => Kind::Outages,
             (false, true) => Kind::Starts,
             (false, false) => Kind::Windows,
@@ -84,6 +87,8 @@ impl Kind {
             Kind::Windows => QUANTILES.len(),
             Kind::Starts => 2,
             Kind::Outages => 1,
+            // The median trial and the extremes of its figures.
+            Kind::Idle => 0,
         }
     }
 }
@@ -271,14 +276,17 @@ impl<'a> View<'a> {
             Kind::Windows => self.quantiles(&mut columns, host),
             Kind::Starts => self.starts(&mut columns),
             Kind::Outages => self.outages(&mut columns),
+            Kind::Idle => self.idle(&mut columns),
         }
         if self.rows.iter().any(|e| e.floor.is_some()) {
             columns.push(self.column(self.ratio_title(), "", 4, floor));
         }
         self.in_copies(&mut columns);
         self.delivery(&mut columns);
-        columns.push(self.cpu());
-        columns.extend(self.host_cpu());
+        if self.kind != Kind::Idle {
+            columns.push(self.cpu());
+            columns.extend(self.host_cpu());
+        }
         columns.push(self.trials());
         let brief = *self.columns == Columns::Brief;
         let all_arrived = self
@@ -475,6 +483,27 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What each participant takes while nobody sends, and what all of them take together.
+    fn idle(&self, columns: &mut Vec<Column>) {
+        let cpu = |e: &ExperimentSummary| e.figure(TrialFigure::CpuEach);
+        let medians = self.rows.iter().filter_map(|e| cpu(e)).map(|s| s.median);
+        let unit = TimeUnit::for_column(medians);
+        columns.push(self.column(IDLE_CPU, unit.as_str(), 0, |e| {
+            cpu(e).map_or_else(|| absence(e), |s| extremes(&s, unit))
+        }));
+        for (title, rank, figure) in IDLE {
+            let info = figure.info();
+            let cell = |value: f64| match (info.is_whole, info.unit) {
+                (true, "") => Measured::bare(format!("{value:.0}")),
+                (_, "B" | "B/s") => per_second(Some(value), "B"),
+                _ => per_second(Some(value), ""),
+            };
+            columns.push(self.column(title, "", rank, |e| {
+                e.median(figure).map_or_else(Measured::default, cell)
+            }));
+        }
+    }
+
     /// A column of times without an accuracy, in a unit of its own where that reads better.
     fn time(
         &self,
@@ -494,7 +523,7 @@ impl<'a> View<'a> {
     fn cpu(&self) -> Column {
         let (title, starts) = match self.kind {
             Kind::Starts => ("CPU", true),
-            Kind::Windows | Kind::Outages => ("CPU/msg", false),
+            Kind::Windows | Kind::Outages | Kind::Idle => ("CPU/msg", false),
         };
         let spread = |e: &ExperimentSummary| match starts {
             true => e.figure(TrialFigure::CpuNs),
@@ -504,19 +533,7 @@ impl<'a> View<'a> {
         let unit = TimeUnit::for_column(medians);
         self.column(title, unit.as_str(), 5, |e| match spread(e) {
             None => Measured::default(),
-            Some(s) => {
-                let [median, min, max] =
-                    [s.median, s.min, s.max].map(|ns| number::sig3(ns / unit.ns()));
-                let beside = match min == max {
-                    true => String::new(),
-                    false => format!("({min}–{max})"),
-                };
-                Measured {
-                    value: median,
-                    beside,
-                    below: String::new(),
-                }
-            }
+            Some(s) => extremes(&s, unit),
         })
     }
 
@@ -558,6 +575,20 @@ impl<'a> View<'a> {
             rank,
             cells: self.rows.iter().map(|e| f(e)).collect(),
         }
+    }
+}
+
+/// The median trial, and the extremes beside it.
+fn extremes(s: &Spread, unit: TimeUnit) -> Measured {
+    let [value, min, max] = [s.median, s.min, s.max].map(|ns| number::sig3(ns / unit.ns()));
+    let beside = match min == max {
+        true => String::new(),
+        false => format!("({min}–{max})"),
+    };
+    Measured {
+        value,
+        beside,
+        below: String::new(),
     }
 }
 

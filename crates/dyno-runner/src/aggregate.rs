@@ -7,12 +7,12 @@ use crate::noise::used_cpus;
 use crate::parts;
 use crate::startup;
 use counts::{consistent, counts, delivering, throughput, unrecorded};
-use dyno_measure::merge_all;
+use dyno_measure::{RecordError, merge_all};
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, FailureCause};
 use dyno_model::protocol::{AgentResult, SourceCounts};
 use dyno_model::record::{Cost, Outcome};
-use dyno_model::{Experiment, Graph, Metric, Nanos, TrialId, TrialRecord};
+use dyno_model::{Experiment, Graph, Metric, Nanos, TrialFigure, TrialId, TrialRecord};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The record of a trial that begins now.
@@ -65,7 +65,7 @@ pub(crate) fn fill(
         record.id.experiment = experiment.id;
         fill_one(&mut record, experiment, flow, graph, sends_later, results)?;
         // What a probe spends before its window is not told from what its pieces take.
-        if !experiment.workload.kind().is_probe() {
+        if experiment.workload.kind().has_messages() {
             messages += record.counts.received;
             lead_in += delivering(graph, &record.flows)
                 .map(|f| f.lead_in)
@@ -77,8 +77,18 @@ pub(crate) fn fill(
     finish_cost(&mut cost, messages, lead_in, &used_cpus(flows));
     for record in &mut records {
         record.cost = cost.clone();
+        add_idle_cpu(record).map_err(unrecorded)?;
     }
     Ok(records)
+}
+
+/// What each participant of an idle trial takes of a CPU in a second; nothing where the costs are not known.
+fn add_idle_cpu(record: &mut TrialRecord) -> Result<(), RecordError> {
+    let Some(each) = TrialFigure::CpuEach.of(record) else {
+        return Ok(());
+    };
+    let each = Nanos(each.round() as u64);
+    startup::one_or_never(Metric::IdleCpu, Some(each), &mut record.distributions)
 }
 
 /// Gives each flow that reads what another one sends what that one's senders tell.
@@ -186,6 +196,30 @@ fn finish_cost(cost: &mut Cost, received: u64, lead_in: u64, cpus: &[u32]) {
 mod tests {
     use super::*;
     use dyno_model::record::{CpuInterrupts, ProcessCost};
+
+    #[test]
+    fn idle_cpu_is_that_of_all_processes_for_each_participant_and_second() {
+        let id = TrialId {
+            experiment: dyno_model::ExperimentId(0),
+            number: 0,
+        };
+        let mut record = blank(id, 0);
+        let process = |ms, seconds| ProcessCost {
+            user: Nanos::from_millis(ms),
+            wall: Nanos::from_secs(seconds),
+            ..ProcessCost::default()
+        };
+        record.cost.processes = vec![process(30, 10), process(10, 5)];
+        add_idle_cpu(&mut record).unwrap();
+        assert!(record.distributions.is_empty(), "messages were sent");
+        record.idle = Some(dyno_model::Idle {
+            participants: 5,
+            ..dyno_model::Idle::default()
+        });
+        add_idle_cpu(&mut record).unwrap();
+        let found = &record.distributions[&Metric::IdleCpu];
+        assert_eq!((found.n, found.sum), (1, 1_000_000.0));
+    }
 
     #[test]
     fn interrupts_on_the_trials_cpus_are_part_of_what_a_message_costs() {

@@ -3,6 +3,7 @@
 mod blame;
 mod faults;
 mod ground;
+mod idle;
 mod networks;
 mod nominal;
 mod outage;
@@ -181,6 +182,7 @@ impl<'a> Trial<'a, '_> {
         drop(inbox);
         let before = self.set_up(&groups, record)?;
         let deadline = self.deadline();
+        let mut links = None;
         let (load, metering) = match before {
             Some(before) => {
                 // Nothing follows the first messages: agents only have to tell of them.
@@ -190,6 +192,7 @@ impl<'a> Trial<'a, '_> {
             }
             None => {
                 let running = self.warm_up(Nanos::ZERO, record)?;
+                links = self.open_links(running.window, record)?;
                 (running.load, running.metering)
             }
         };
@@ -206,6 +209,9 @@ impl<'a> Trial<'a, '_> {
             sent: sent.into_iter().flatten().collect(),
         });
         self.meters.insert(metering.begun()).note();
+        if let Some(links) = links {
+            self.close_links(links, record);
+        }
         if self.context.hosts.is_local_machine() {
             record.noise.window = Some(load.until_now());
         }

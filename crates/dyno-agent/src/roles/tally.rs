@@ -294,6 +294,7 @@ pub(super) fn expected_messages(experiment: &Experiment) -> u64 {
             | Workload::PingPong { .. }
             | Workload::Call { .. }
             | Workload::FirstMessage { .. }
+            | Workload::Idle
             | Workload::Probe { .. },
         ) => (seconds(d) * 5e6) as u64 + 64,
     }

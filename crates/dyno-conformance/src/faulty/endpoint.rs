@@ -121,7 +121,8 @@ fn copy(inner: &mut dyn Sender, bytes: &[u8]) -> Result<Sent> {
     inner.send(bytes.len(), &mut |room| room.copy_from_slice(bytes))
 }
 
-fn delay(by: Duration, spin: bool) {
+/// Lasts so long, asleep or on the CPU.
+pub(super) fn delay(by: Duration, spin: bool) {
     let start = Instant::now();
     if !spin {
         std::thread::sleep(by);

@@ -118,6 +118,8 @@ pub(super) struct Faults {
     pub(super) deaf_after: Option<u64>,
     pub(super) slow_open: Duration,
     pub(super) slow_take: Duration,
+    pub(super) wake_every: Duration,
+    pub(super) wake_spin: Duration,
     pub(super) always_matched: bool,
     pub(super) hang: Option<(Place, u64)>,
     pub(super) crash: Option<(Place, u64, Crash)>,
@@ -167,6 +169,8 @@ impl Faults {
             },
             slow_open: Duration::from_millis(count(context, "slow_open_ms", 0)?),
             slow_take: Duration::from_millis(count(context, "slow_take_ms", 0)?),
+            wake_every: Duration::from_micros(count(context, "wake_every_us", 0)?),
+            wake_spin: Duration::from_micros(count(context, "wake_spin_us", 0)?),
             always_matched: context.bool("always_matched", false)?,
             hang: at("hang_in", "hang_after")?,
             crash: at("crash_in", "crash_after")?.map(|(place, after)| (place, after, crash)),
@@ -362,6 +366,14 @@ pub(super) fn specs(inner: Vec<String>) -> Vec<OptionSpec> {
         every(
             "slow_take_ms",
             "how many milliseconds longer a take without a message sleeps, even if signals arrive",
+        ),
+        every(
+            "wake_every_us",
+            "a thread of each node wakes up so often although there is nothing to do; 0: there is none",
+        ),
+        every(
+            "wake_spin_us",
+            "for how many microseconds that thread keeps a CPU busy each time",
         ),
         spec(
             "always_matched",

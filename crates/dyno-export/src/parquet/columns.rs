@@ -171,7 +171,8 @@ fn figure<'a>(figure: TrialFigure) -> Column<Row<'a>> {
 }
 
 fn of_cost<'a>() -> Columns<'a> {
-    let mut all: Columns<'a> = TrialFigure::all_of(Group::Cost).map(figure).collect();
+    let groups = [Group::Cost, Group::Idle].into_iter();
+    let mut all: Columns<'a> = groups.flat_map(TrialFigure::all_of).map(figure).collect();
     all.extend([
         count("daemon_cpu_ns", |r| {
             r.daemons(|p| p.user.0.saturating_add(p.system.0))

@@ -108,6 +108,10 @@ impl<'a> Case<'a> {
                 let of = figure(TrialFigure::PssBytes);
                 each(records, limit, how, no_cost(records), of)
             }
+            Measure::IdlePss => {
+                let of = figure(TrialFigure::PssEach);
+                each(records, limit, how, no_cost(records), of)
+            }
             Measure::Start(metric, q) => {
                 let failed = self.run.trials_of(self.e.id).filter(is_failed).count();
                 of_starts(trials, metric, q, failed, limit, how)
@@ -497,6 +501,7 @@ fn mean_start(
     {
         let (what, time) = match (metric.info().of_faults, Unit::Time.text(slowest)) {
             (true, time) => ("the longest of a trial is", time),
+            (false, time) if metric.info().of_idle => ("the highest of a trial is", time),
             (false, time) => ("the slowest start took", time),
         };
         finding.but = Some(format!("the mean is within the limit, but {what} {time}"));

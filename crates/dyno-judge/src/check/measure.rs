@@ -28,6 +28,8 @@ pub enum Measure {
     Deaf,
     /// Proportional set size of all processes of the stack at the end of the window.
     Memory,
+    /// The same per participant, where nobody sends.
+    IdlePss,
 }
 
 impl Measure {
@@ -39,7 +41,7 @@ impl Measure {
             Measure::XFloor(_) => Unit::Times,
             Measure::Loss | Measure::CpuShare | Measure::Deaf => Unit::Share,
             Measure::Throughput => Unit::Rate,
-            Measure::Memory => Unit::Bytes,
+            Measure::Memory | Measure::IdlePss => Unit::Bytes,
         }
     }
 
@@ -58,6 +60,7 @@ impl Measure {
             Measure::Tail => "p99 less p50".into(),
             Measure::Throughput => "throughput".into(),
             Measure::Memory => "memory".into(),
+            Measure::IdlePss => "memory of each participant".into(),
         }
     }
 
@@ -73,6 +76,7 @@ impl Measure {
             Measure::Tail => "tail",
             Measure::Throughput => "throughput",
             Measure::Memory => "memory",
+            Measure::IdlePss => "idle_pss",
         }
     }
 
@@ -119,6 +123,7 @@ impl Measure {
             "tail" => Measure::Tail,
             "throughput" => Measure::Throughput,
             "memory" => Measure::Memory,
+            "idle_pss" => Measure::IdlePss,
             _ => return None,
         })
     }
@@ -136,13 +141,15 @@ impl Measure {
             | Measure::CpuPerMessage
             | Measure::CpuShare
             | Measure::Tail
-            | Measure::Memory => false,
+            | Measure::Memory
+            | Measure::IdlePss => false,
         }
     }
 
     /// Whether it is made of CPU time, which kernels count in two ways.
     pub(crate) fn is_cpu_time(self) -> bool {
-        matches!(self, Measure::CpuPerMessage | Measure::CpuShare)
+        let is_idle_cpu = matches!(self, Measure::Start(metric, _) if metric.info().of_idle);
+        is_idle_cpu || matches!(self, Measure::CpuPerMessage | Measure::CpuShare)
     }
 
     /// Whether each trial has one value of it.
@@ -177,14 +184,15 @@ impl Measure {
     pub(crate) fn applies_to_kind(self, kind: WorkloadKind) -> bool {
         match self {
             Measure::Latency(metric, _) | Measure::Start(metric, _) => kind.has(metric),
-            // A start has no rate, and a probe no messages.
-            Measure::Throughput => !kind.is_start() && !kind.is_probe(),
+            // A start has no rate, and probes and silence have no messages.
+            Measure::Throughput => !kind.is_start() && kind.has_messages(),
             Measure::CpuShare => kind.has(Metric::Rtt),
-            Measure::Tail => !kind.is_start() && !kind.is_probe(),
+            Measure::Tail => !kind.is_start() && kind.has_messages(),
             Measure::XFloor(_) | Measure::Loss | Measure::CpuPerMessage | Measure::Deaf => {
-                !kind.is_probe()
+                kind.has_messages()
             }
             Measure::Memory => true,
+            Measure::IdlePss => kind.is_idle(),
         }
     }
 }
@@ -218,7 +226,7 @@ const fn word(word: &'static str, quantile: Quantile, written: Written) -> Word 
 }
 
 /// What can be required beside the metrics.
-const OTHERS: [Word; 8] = [
+const OTHERS: [Word; 9] = [
     word("x_floor", Quantile::Median, Written::Number),
     word("loss", Quantile::None, Written::Loss),
     word("deaf", Quantile::None, Written::Count),
@@ -227,6 +235,7 @@ const OTHERS: [Word; 8] = [
     word("tail", Quantile::None, Written::Time),
     word("throughput", Quantile::None, Written::Rate),
     word("memory", Quantile::None, Written::Bytes),
+    word("idle_pss", Quantile::None, Written::Bytes),
 ];
 
 /// Every word of `metric`.

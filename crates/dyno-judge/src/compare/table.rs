@@ -615,8 +615,9 @@ fn values<'a>(
     if !headline.is_some_and(is_rateless) {
         figures.push((Figure::Delivered, a, b));
     }
-    // Trials in slices have no costs.
-    figures.extend((pairs != Pairs::OfSlices).then_some((Figure::CpuPerMessage, a, b)));
+    // Trials in slices have no costs, and silence has no messages.
+    let has_cost = pairs != Pairs::OfSlices && !usual.info().of_idle;
+    figures.extend(has_cost.then_some((Figure::CpuPerMessage, a, b)));
     let is_start = usual.is_one_per_trial() && !usual.info().of_faults;
     let has_messages = !is_start && usual != Metric::Probe;
     figures.extend(has_messages.then_some((Figure::Lost, a, b)));

@@ -1,5 +1,6 @@
 //! The one time of each start, compared between runs.
 
+use crate::check::one;
 use crate::common::Builder;
 use dyno_judge::{CompareOptions, Figure, Finding, Status, compare};
 use dyno_model::record::{FailureKind, Outcome, Run};
@@ -37,6 +38,41 @@ fn starts_are_compared_by_their_one_time_and_by_no_other_quantile() {
     assert_eq!(first.finding, Finding::Higher);
     let ratio = first.ratio.unwrap().estimate.value.finite().unwrap();
     assert!((ratio - 2.0).abs() < 0.3, "{ratio}");
+}
+
+#[test]
+fn silence_is_compared_by_its_cpu_time_alone_and_has_limits_of_its_own() {
+    let silent = |mut run: Run| {
+        run.manifest.plan.experiments[0].workload = Workload::Idle;
+        for t in &mut run.trials {
+            let one = t.distributions.remove(&Metric::FirstMessage).unwrap();
+            t.distributions.insert(Metric::IdleCpu, one);
+            t.idle = Some(dyno_model::Idle {
+                participants: 4,
+                ..dyno_model::Idle::default()
+            });
+            t.cost.pss_bytes = 40 << 20;
+        }
+        run
+    };
+    let (base, new) = (silent(starts(1, 1.0)), silent(starts(2, 2.0)));
+    let c = compare(&base, &new, &CompareOptions::default());
+    let figures: Vec<Figure> = c.cells[0].rows.iter().map(|r| r.figure).collect();
+    let p50 = Figure::Quantile {
+        metric: Metric::IdleCpu,
+        q: 0.5,
+    };
+    assert_eq!(figures, [p50, Figure::Failed]);
+    let first = c.cells[0].rows[0].result.as_ref().unwrap();
+    assert_eq!(first.finding, Finding::Higher);
+    for (keys, status) in [
+        ("metric = \"idle_cpu\"\nat_most = \"2 ms\"", Status::Pass),
+        ("metric = \"idle_cpu\"\nat_most = \"500 us\"", Status::Fail),
+        ("metric = \"idle_pss\"\nat_most = \"11 MiB\"", Status::Pass),
+        ("metric = \"idle_pss\"\nat_most = \"9 MiB\"", Status::Fail),
+    ] {
+        assert_eq!(one(&base, keys).0, status, "{keys}");
+    }
 }
 
 #[test]

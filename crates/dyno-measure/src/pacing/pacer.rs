@@ -76,6 +76,11 @@ impl Pacer {
         self.state.entered
     }
 
+    /// What one sleep takes of the processor: the median of the latest ones that did not count.
+    pub fn one_sleep(&self) -> Nanos {
+        self.state.sleep()
+    }
+
     /// What the waits that count took so far: the time spent spinning until due times and never more, for what interrupted
     /// the spinning is left out, be it another thread or an interrupt of some hundred nanoseconds; and for
     /// each sleep the median of what those took before that did not count: the longer a CPU slept, the more it has to do

@@ -66,7 +66,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
         }
         let plan = planned(&listing.name, &[]);
         // Those that list their stacks, or are of none.
-        let all = !["rwth", "ground", "l4re", "s-core", "vehicle"].contains(&listing.name.as_str());
+        let all = !["rwth", "ground", "growth", "l4re", "s-core", "vehicle"]
+            .contains(&listing.name.as_str());
         let stacks = catalog.stacks().into_iter();
         for stack in stacks.filter(|s| all && s.name != GROUND) {
             let read = catalog.read_stack(&stack.name, &adapters()).unwrap();
@@ -100,7 +101,8 @@ fn every_suite_plans_and_every_stack_takes_part() {
             let stack = &plan.stacks[&e.stack];
             let is_probe = e.workload.kind().is_probe();
             assert_eq!(is_probe, e.stack == GROUND);
-            let is_alone = is_probe || e.flow.is_some() || !e.faults.is_empty();
+            let is_idle = e.workload.kind().is_idle();
+            let is_alone = is_probe || is_idle || e.flow.is_some() || !e.faults.is_empty();
             let without = stack.floor || stack.loopback || is_alone;
             assert_eq!(e.floor.is_none(), without);
         }
@@ -439,8 +441,8 @@ fn netns_1gbe_is_eight_joined_hosts() {
 fn defaults_are_those_of_the_table_of_workloads() {
     use dyno_model::workload::KeyDefault;
     let text = include_str!("../../src/defaults.toml");
-    // What a key of a probe is where it is left out depends on what is probed.
-    let kinds = WorkloadKind::ALL.iter().filter(|kind| !kind.is_probe());
+    // What a key of a probe is where it is left out depends on what is probed; silence has times of its own.
+    let kinds = WorkloadKind::ALL.iter().filter(|kind| kind.has_messages());
     for key in kinds.flat_map(|kind| kind.info().keys) {
         let named = format!("{} = ", key.name);
         let line = text.lines().find_map(|line| line.strip_prefix(&named));

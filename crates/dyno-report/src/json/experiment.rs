@@ -118,6 +118,13 @@ pub(super) struct Experiment<'a> {
     throughput: Option<FiguresJson<'a>>,
     /// All processes of the stack in one trial's window; null without a completed trial, and of experiments with faults.
     cost: Option<CostJson<'a>>,
+    /// What was used and sent while nobody had anything to send; absent where messages are sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::IdleFigures>")
+    )]
+    idle: Option<FiguresJson<'a>>,
     /// From go until endpoints existed.
     open_ns: Option<Spread>,
     /// From endpoints existing until matched.
@@ -392,6 +399,7 @@ pub(super) fn experiment<'a>(run: &'a RunSummary, e: &'a ExperimentSummary) -> E
             figures: FiguresJson(e, Group::Cost),
             daemons: &e.daemons,
         }),
+        idle: (is_counted && x.workload.kind().is_idle()).then_some(FiguresJson(e, Group::Idle)),
         open_ns: e.open_ns,
         matching_ns: e.matching_ns,
         warmup_ns: e.warmup.map(|w| w.ns),

@@ -20,6 +20,7 @@ pub(super) struct MetricName;
 pub(super) struct WorkloadName;
 pub(super) struct Throughput;
 pub(super) struct CostFigures;
+pub(super) struct IdleFigures;
 pub(super) struct ProbeOptions;
 pub(super) struct CauseFields;
 
@@ -50,6 +51,7 @@ written! {
     };
     Throughput = "throughput", |generator| figures(generator, Group::Throughput);
     CostFigures = "cost_figures", |generator| figures(generator, Group::Cost);
+    IdleFigures = "idle_figures", |generator| figures(generator, Group::Idle);
     Quantiles<'_> = "quantiles", quantiles;
     ProbeOptions = "probe_options", |_| json_schema!({
         "type": "object",

@@ -29,7 +29,10 @@ pub(super) fn nominal(experiment: &Experiment) -> Duration {
         ) => Duration::from(period).mul_f64(n as f64),
         (
             Extent::Messages(_),
-            Workload::Flood | Workload::FirstMessage { .. } | Workload::Probe { .. },
+            Workload::Flood
+            | Workload::FirstMessage { .. }
+            | Workload::Idle
+            | Workload::Probe { .. },
         ) => Duration::ZERO,
     };
     let longest = experiment.settle.map_or(Duration::ZERO, Duration::from);

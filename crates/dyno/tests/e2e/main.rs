@@ -26,6 +26,7 @@ mod foreign;
 mod freeze;
 mod gate;
 mod harness;
+mod idle;
 #[cfg(feature = "live")]
 mod init;
 mod interface;
