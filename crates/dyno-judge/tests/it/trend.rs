@@ -378,6 +378,8 @@ fn every_metric_of_limits_has_a_trend() {
             "rtt" | "read" | "probe" | "within" | "served" | "cpu_share" => None,
             // Of experiments with faults only.
             "recovery" | "recovery_first" | "steady" | "silence" | "detection" | "deaf" => None,
+            // Of silence only.
+            "idle_cpu" | "idle_pss" => None,
             // Not recorded in these trials.
             _ if word.starts_with("boot") => Some((0, 1)),
             "service" | "lateness" | "send" | "gap" | "first_delivery" => Some((0, 1)),
