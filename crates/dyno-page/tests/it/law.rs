@@ -171,7 +171,7 @@ fn a_stack_whose_p50_is_too_wide_with_its_disturbed_trials_is_not_the_fastest() 
             "a is the only stack with a figure: p50 ",
             "with the trials that the host disturbed, its p50 interval is too wide",
         ],
-        &["a 19.4"],
+        &["a 19.6 µs"],
     );
 }
 

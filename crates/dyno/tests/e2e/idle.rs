@@ -3,10 +3,13 @@
 use crate::harness::{Place, count, experiments, failure, on_stack};
 use serde_json::Value;
 
+/// Of each experiment: a trial whose costs could not be read in time, on a busy machine, has none.
+const TRIALS: u64 = 4;
+
 fn suite(stacks: &str, topology: &str, more: &str) -> String {
     format!(
         "title = \"idle\"\n\
-         [defaults]\nwait = \"block\"\ntrials = 1\ndeadline = \"30 s\"\ncpus = \"none\"\n\
+         [defaults]\nwait = \"block\"\ntrials = {TRIALS}\ndeadline = \"30 s\"\ncpus = \"none\"\n\
          [[experiment]]\nname = \"idle\"\nworkload = \"idle\"\nwarmup = \"200 ms\"\nwindow = \"1 s\"\n\
          stacks = [{stacks}]\ntopology = \"{topology}\"\n{more}\n"
     )
@@ -37,10 +40,10 @@ fn nobody_sends_and_what_all_have_is_told() {
         assert!(figure(e, "threads") >= 10.0 && figure(e, "open_files") >= 15.0);
         assert!(figure(e, "pss_each_bytes") > 100_000.0, "{e:#}");
         let each = figure(e, "cpu_each_ns_per_s");
-        let metric = e["metrics"]["idle_cpu_ns"]["mean"].as_f64().unwrap();
-        assert!((each - metric).abs() <= 1.0, "{e:#}");
-        // All were matched, once.
-        assert_eq!(e["metrics"]["match_ns"]["n"], 1, "{e:#}");
+        let metric = |key: &str| e["metrics"]["idle_cpu_ns"][key].as_f64().unwrap();
+        assert!(metric("n") >= 1.0 && metric("max") + 1.0 >= each, "{e:#}");
+        // All were matched, once in each trial.
+        assert_eq!(e["metrics"]["match_ns"]["n"], TRIALS, "{e:#}");
         assert!(e["metrics"]["response_ns"].is_null(), "{e:#}");
     }
     let shared = on_stack(&shown, "iceoryx2")["idle"]["shared_bytes"]["median"].as_f64();
@@ -88,6 +91,8 @@ fn a_participant_that_never_hears_its_peers_is_named() {
         "--out",
         "out",
         "--quiet",
+        "--trials",
+        "1",
         "--set",
         "deadline=3s",
     ];
