@@ -11,11 +11,9 @@ const BARE_AT_MOST: f64 = 0.10;
 /// At most this share of what the CPUs could give is housekeeping of the idle host. More is a stranger, also where
 /// it works all the time and stands in the baseline.
 const HOUSEKEEPING: f64 = 0.005;
-/// Others may take this share of one CPU's time beyond the idle host's, on the [`PASSED`] CPUs of a message: a p99 has
-/// room for 1 %, and housekeeping of the kernel comes in lumps of up to 5 ms.
+/// Others may take this share of one CPU's time beyond the idle host's: a p99 has room for 1 %, and
+/// housekeeping of the kernel comes in lumps of up to 5 ms.
 const SHARE: f64 = 0.02;
-/// A message passes the CPU of its sender and that of its receiver.
-const PASSED: f64 = 2.0;
 /// The idle host's share is taken for at least this much: one such lump.
 const LUMP: Nanos = Nanos::from_millis(3);
 /// Steal time is counted in ticks of this length (USER_HZ is 100 on every Linux in use).
@@ -34,10 +32,9 @@ const FREQUENCY: f64 = 1.10;
 /// The rules, with `W` the window's length and the idle host's share taken off (at most 10 % of what
 /// the CPUs could give; the cause says so where it was more):
 ///
-/// - other processes used CPU time of more than 2 % of `W` for each two CPUs; at least 3 ms and at most 0.5 % of what
-///   the CPUs could give are taken off
-/// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted, for each two CPUs,
-///   + one tick of 10 ms times the root of the number of CPUs
+/// - other processes used CPU time of more than 2 % of `W`; at least 3 ms and at most 0.5 % of what the CPUs could give are taken off
+/// - the hypervisor took more than 2 % of one CPU's part of the time in which the CPUs were wanted + one tick of 10 ms times
+///   the root of the number of CPUs
 /// - a CPU was slowed for heat
 /// - a CPU's frequency changed by more than 10 % to where the idle host's was not
 /// - just before the trial, a CPU that it then used lost more than three times the idle host's share, and 3 % more, to
@@ -73,7 +70,7 @@ fn foreign(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
     // Of a short window one lump is more.
     let lump = (ns(LUMP) / capacity(window).max(1.0)).min(bare.share);
     bare.taken = bare.taken.max(lump);
-    let limit = (bare.taken * capacity(window)).max(ns(LUMP)) + tolerated(window) * wall(window);
+    let limit = (bare.taken * capacity(window)).max(ns(LUMP)) + SHARE * wall(window);
     let name = |name: &String| (name != ENDED).then(|| name.clone());
     let first = window.hungriest.first();
     (ns(window.foreign) > limit).then(|| Disturbance::ForeignLoad {
@@ -92,20 +89,13 @@ fn steal(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {
     let bare = allowed(share(bare.stolen, bare.wanted()), factor, BARE_AT_MOST);
     let cpus_used = (window.cpus.len() as f64).max(1.0);
     let rounding = ns(TICK) * cpus_used.sqrt();
-    let limit = (bare.taken + tolerated(window) / cpus_used) * ns(window.wanted()) + rounding;
+    let limit = (bare.taken + SHARE / cpus_used) * ns(window.wanted()) + rounding;
     (ns(window.stolen) > limit).then(|| Disturbance::Steal {
         share: share(window.stolen, window.wanted()),
         cpus: cpus(window),
         stolen: window.stolen,
         bare,
     })
-}
-
-/// What others may take of all CPUs together beyond the idle host's share, in CPUs. It grows with the CPUs, as the sum
-/// does that it is held against; otherwise the same host would disturb trials on more CPUs more often. What others took
-/// of each CPU is not known, because what the trial took of each is not.
-fn tolerated(load: &HostLoad) -> f64 {
-    SHARE * (load.cpus.len() as f64 / PASSED).max(1.0)
 }
 
 fn throttling(window: &HostLoad, bare: &HostLoad) -> Option<Disturbance> {

@@ -79,29 +79,6 @@ fn foreign_load_is_flagged_beyond_two_percent_and_a_lump() {
 }
 
 #[test]
-fn the_same_load_on_each_cpu_disturbs_a_trial_on_many_as_one_on_two() {
-    for (cpus, most) in [(1, 9), (2, 9), (4, 15), (8, 27)] {
-        let load = |ms| HostLoad {
-            cpus: (0..cpus).collect(),
-            ..foreign_of(ms)
-        };
-        // 2 % of 300 ms for each two CPUs, and 3 ms.
-        none(&trial(load(most)), &bare(calm()));
-        one(&trial(load(most + 1)), &bare(calm()));
-        let stolen = |ms| HostLoad {
-            cpus: (0..cpus).collect(),
-            stolen: Nanos::from_millis(ms),
-            ..calm()
-        };
-        // 1 % of what more CPUs than one could give, and a tick times the root of their number.
-        let own = 6 * u64::from(cpus).max(2) / 2;
-        let tick = (10.0 * f64::from(cpus).sqrt()) as u64;
-        none(&trial(stolen(own + tick)), &bare(calm()));
-        one(&trial(stolen(own + tick + 1)), &bare(calm()));
-    }
-}
-
-#[test]
 fn the_bare_machines_share_is_taken_off() {
     // 10 s, in which 0.4 % of two CPUs are 80 ms, and 2 % of one are 200 ms.
     let long = |ms| HostLoad {
