@@ -142,7 +142,7 @@ fn runs(
             continue;
         };
         let rows = cell.rows.iter_mut();
-        for row in rows.filter(|row| row.figure == Figure::CpuPerMessage) {
+        for row in rows.filter(|row| row.figure.is_cpu_time()) {
             row.take_back(&why);
         }
     }

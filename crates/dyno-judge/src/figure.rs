@@ -29,6 +29,15 @@ pub enum Figure {
 }
 
 impl Figure {
+    /// Whether it is made of CPU time, which kernels count in two ways.
+    pub(crate) const fn is_cpu_time(self) -> bool {
+        match self {
+            Figure::CpuPerMessage => true,
+            Figure::Quantile { metric, .. } => metric.info().of_idle,
+            Figure::Delivered | Figure::Lost | Figure::Deaf | Figure::Failed => false,
+        }
+    }
+
     /// For tables: `p99 response`, `delivered`, `CPU/msg`.
     pub(crate) fn text(self) -> String {
         match self {

@@ -28,7 +28,7 @@ pub(crate) struct Reading {
 }
 
 /// The share by which clocks may have changed a level of values, each of which stands with its own share: how much
-/// lower the level is if the clocks took its share from every value.
+/// lower the level is if the clocks took its share from every value, or higher if they gave it, whichever is more.
 pub(crate) fn slack_of(values: &[(f64, f64)], level: impl Fn(Vec<f64>) -> f64) -> f64 {
     if values.iter().all(|(_, slack)| *slack == 0.0) {
         return 0.0;
@@ -37,8 +37,13 @@ pub(crate) fn slack_of(values: &[(f64, f64)], level: impl Fn(Vec<f64>) -> f64) -
         let all = values.iter().map(|(v, slack)| v * kept(*slack));
         level(all.collect())
     };
+    let (low, own, high) = (
+        of(|slack| (1.0 - slack).max(0.0)),
+        of(|_| 1.0),
+        of(|slack| 1.0 + slack),
+    );
     // An infinite level is infinite by any clock.
-    (1.0 - of(|slack| (1.0 - slack).max(0.0)) / of(|_| 1.0)).max(0.0)
+    (1.0 - low / own).max(high / own - 1.0).max(0.0)
 }
 
 /// The ends of a ratio of two figures of runs, by the shares that clocks may have changed them by.
@@ -273,6 +278,9 @@ mod tests {
         let slack = |values: &[(f64, f64)]| slack_of(values, median);
         assert_eq!(slack(&[(2.0, 0.0), (4.0, 0.0)]), 0.0);
         assert!((slack(&[(2.0, 0.25), (2.0, 0.25), (8.0, 0.5)]) - 0.25).abs() < 1e-12);
+        // A bad clock may also have made a value lower than it is.
+        let low = slack(&[(10.0, 0.5), (11.0, 0.0), (12.0, 0.0)]);
+        assert!((low - 1.0 / 11.0).abs() < 1e-12, "{low}");
         // One with a bad clock does not move the median.
         assert_eq!(slack(&[(2.0, 0.0), (2.0, 0.0), (8.0, 0.5)]), 0.0);
         assert_eq!(

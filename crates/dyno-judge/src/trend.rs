@@ -197,11 +197,11 @@ impl Series {
 }
 
 impl Trend {
-    /// Whether the newest change of some series made it worse, and clocks do not account for it.
+    /// Whether the newest change of some series for which clocks do not account made it worse.
     pub fn has_slower(&self) -> bool {
         let is_slower = |s: &Series| {
-            let newest = s.changes.last();
-            newest.is_some_and(|c| s.is_worse(c) && !c.within_clocks)
+            let newest = s.changes.iter().rfind(|c| !c.within_clocks);
+            newest.is_some_and(|c| s.is_worse(c))
         };
         self.series.iter().any(is_slower)
     }

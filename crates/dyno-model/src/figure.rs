@@ -164,10 +164,15 @@ fn idle_hz(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
     Some(1e9 * per_ns(t, |_| true, of)?)
 }
 
-/// A sum over the processes of an idle trial, where it is known of all of them.
-fn idle_sum(t: &TrialRecord, of: fn(&ProcessCost) -> u64) -> Option<f64> {
+/// A sum over the processes of an idle trial, where it is known of all of them: the kernel tells it of each, and so a `sign` of it
+/// that no process is without.
+fn idle_sum(
+    t: &TrialRecord,
+    sign: fn(&ProcessCost) -> u64,
+    of: fn(&ProcessCost) -> u64,
+) -> Option<f64> {
     t.idle.as_ref()?;
-    let is_known = t.cost.processes.iter().all(|p| p.threads > 0);
+    let is_known = t.cost.processes.iter().all(|p| sign(p) > 0);
     sum(t, of).filter(|_| is_known)
 }
 
@@ -281,16 +286,16 @@ figures! {
         "packet bytes", "B/s", Idle, Lower; |t| t.idle.as_ref()?.per_second(|l| l.bytes)
     }
     PssEach = "pss_each_bytes", "Sum of the proportional set sizes of all processes at the end of the window, per participant." {
-        "memory of each", "B", Idle, Lower; |t| each(t, known(t, t.cost.pss_bytes))
+        "memory of each", "B", Idle, Lower; |t| each(t, idle_sum(t, |p| p.pss_bytes, |p| p.pss_bytes))
     }
     SharedBytes = "shared_bytes", "The part of their proportional set sizes that is shared memory." {
-        "shared memory", "B", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.shared_bytes)
+        "shared memory", "B", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.pss_bytes, |p| p.shared_bytes)
     }
     OpenFiles = "open_files", "Open files and sockets of all processes, those of Dyno among them." {
-        "open files", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.open_files)
+        "open files", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.open_files, |p| p.open_files)
     }
     Threads = "threads", "Threads of all processes, those of Dyno among them." {
-        "threads", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.threads)
+        "threads", "", Idle, Lower, is_whole; |t| idle_sum(t, |p| p.threads, |p| p.threads)
     }
 }
 
@@ -339,6 +344,7 @@ mod tests {
             user: Nanos::from_millis(user),
             pacing: Nanos::from_millis(pacing),
             wall: Nanos::from_secs(2),
+            pss_bytes: 400,
             voluntary_switches: switches,
             threads: 3,
             daemon,
@@ -358,7 +364,7 @@ mod tests {
         trial.idle = Some(Idle {
             participants: 4,
             wall: Nanos::from_secs(4),
-            links: vec![link("lo", 6), link("eth0", 2)],
+            links: Some(vec![link("lo", 6), link("eth0", 2)]),
         });
         for (figure, value) in [
             (TrialFigure::Participants, 4.0),
@@ -377,7 +383,11 @@ mod tests {
         }
         // The kernel does not count interrupts apart.
         assert_eq!(of(&trial, TrialFigure::InterruptCpus), None);
-        trial.cost.processes[0].threads = 0;
+        // Files and memory of a stranger's process are unknown, not none.
         assert_eq!(of(&trial, TrialFigure::OpenFiles), None);
+        trial.cost.processes[0].pss_bytes = 0;
+        assert_eq!(of(&trial, TrialFigure::PssEach), None);
+        trial.idle.as_mut().unwrap().links = None;
+        assert_eq!(of(&trial, TrialFigure::PacketsHz), None);
     }
 }

@@ -10,9 +10,10 @@ pub struct Idle {
     pub participants: u64,
     /// From one reading of the devices to the other: the window, and up to some 100 ms after it.
     pub wall: Nanos,
-    /// What each device sent meanwhile; those that sent nothing are left out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LinkTraffic>,
+    /// What each device sent meanwhile; those that sent nothing are left out. `None` where the devices of some host could not
+    /// be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<LinkTraffic>>,
 }
 
 /// What one network device of a host sent, whoever made it do so.
@@ -29,10 +30,11 @@ pub struct LinkTraffic {
 }
 
 impl Idle {
-    /// A total of all devices per second; `None` where no time passed.
+    /// A total of all devices per second; `None` where no time passed, or a host was not read.
     pub(crate) fn per_second(&self, of: fn(&LinkTraffic) -> u64) -> Option<f64> {
         let seconds = self.wall.as_secs_f64();
-        let all = self.links.iter().map(of).fold(0, u64::saturating_add);
+        let links = self.links.as_ref()?.iter();
+        let all = links.map(of).fold(0, u64::saturating_add);
         (seconds > 0.0).then(|| all as f64 / seconds)
     }
 

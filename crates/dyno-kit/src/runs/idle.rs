@@ -39,12 +39,12 @@ pub fn add_idle(b: &mut Builder, stack: &str, side: u16, each_us: u64) -> Experi
         trial.idle = Some(Idle {
             participants: n,
             wall: Nanos::from_secs(10),
-            links: vec![LinkTraffic {
+            links: Some(vec![LinkTraffic {
                 host: "local".into(),
                 device: "lo".into(),
                 packets: 3 * n * n,
                 bytes: 300 * n * n,
-            }],
+            }]),
         });
     }
     id

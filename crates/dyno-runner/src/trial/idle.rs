@@ -3,7 +3,7 @@
 use super::stage::{Failed, LOOK, Trial};
 use dyno_measure::NetworkReading;
 use dyno_model::cause::Warning;
-use dyno_model::{Idle, LinkTraffic, Nanos, TrialRecord};
+use dyno_model::{Idle, LinkTraffic, Nanos, Participant, Role, TrialRecord};
 
 /// The devices of the trial's hosts when the window began.
 pub(super) struct Links {
@@ -36,25 +36,29 @@ impl Trial<'_, '_> {
     pub(super) fn close_links(&self, links: Links, record: &mut TrialRecord) {
         let Links { at, before } = links;
         let after = self.read_links(record);
-        let mut idle = Idle {
-            participants: self.graph.participants.len() as u64,
-            wall: after.at.saturating_sub(at),
-            links: Vec::new(),
-        };
-        for (index, before) in before {
-            let Some((_, after)) = after.before.iter().find(|(host, _)| *host == index) else {
-                continue;
+        // A gateway is Dyno's own, and no participant that a topology counts.
+        let is_silent = |p: &&Participant| matches!(p.role, Role::Source | Role::Sink);
+        let of_host = |index: usize| {
+            let of = |all: &[(usize, NetworkReading)]| {
+                let found = all.iter().find(|(host, _)| *host == index);
+                found.map(|(_, reading)| reading.clone())
             };
-            let sent = before.sent_until(after).into_iter();
-            idle.links
-                .extend(sent.map(|(device, (packets, bytes))| LinkTraffic {
-                    host: self.host_name(index),
-                    device,
-                    packets,
-                    bytes,
-                }));
-        }
-        record.idle = Some(idle);
+            let sent = of(&before)?.sent_until(&of(&after.before)?);
+            let link = move |(device, (packets, bytes))| LinkTraffic {
+                host: self.host_name(index),
+                device,
+                packets,
+                bytes,
+            };
+            Some(sent.into_iter().map(link).collect::<Vec<_>>())
+        };
+        let hosts = self.graph.hosts().into_iter();
+        let links: Option<Vec<Vec<LinkTraffic>>> = hosts.map(of_host).collect();
+        record.idle = Some(Idle {
+            participants: self.graph.participants.iter().filter(is_silent).count() as u64,
+            wall: after.at.saturating_sub(at),
+            links: links.map(|all| all.concat()),
+        });
     }
 
     fn read_links(&self, record: &mut TrialRecord) -> Links {
