@@ -24,7 +24,6 @@ pub use within::compare_within;
 pub use words::Headline;
 
 use crate::difference::{Aspect, Differences, Kernel, RunFacts, costs_apart};
-use crate::figure::Figure;
 use crate::origin::{added_later, untold};
 use control::control;
 use dyno_model::plan::{Host, Plan, Reach};
