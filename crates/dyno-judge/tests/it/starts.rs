@@ -51,7 +51,10 @@ fn silence_is_compared_by_its_cpu_time_alone_and_has_limits_of_its_own() {
                 participants: 4,
                 ..dyno_model::Idle::default()
             });
-            t.cost.pss_bytes = 40 << 20;
+            t.cost.processes = vec![dyno_model::record::ProcessCost {
+                pss_bytes: 40 << 20,
+                ..Default::default()
+            }];
         }
         run
     };
