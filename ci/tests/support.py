@@ -27,9 +27,9 @@ workload = "stream"
 rate = "1 kHz"
 payload = "256 B"
 """
-# What every machine keeps, and what none does.
+# What every machine keeps, and what none does, not even by one message of one trial.
 KEPT = '[[limit]]\nname = "most arrive"\nmetric = "loss"\nat_most = "99 %"\n'
-BROKEN = '[[limit]]\nname = "at once"\nmetric = "response"\nquantile = "p50"\nat_most = "1 ns"\n'
+BROKEN = '[[limit]]\nname = "at once"\nmetric = "response"\nquantile = "max"\nat_most = "1 ns"\n'
 
 
 @functools.cache

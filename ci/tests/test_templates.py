@@ -125,8 +125,8 @@ class Templates(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    def run_page(self, page: str) -> Path:
-        place = project(Path(page).stem)
+    def run_page(self, page: str, attempt: str = "") -> Path:
+        place = project(Path(page).stem + attempt)
         commands = "".join(blocks(page, "sh"))
         self.assertIn("dyno ", commands)
         done = shell(commands, place)
@@ -146,9 +146,13 @@ class Pages(unittest.TestCase):
         self.assertTrue((self.run_page("docs/how-to/use-from-python.md") / "stacks.png").exists())
 
     def test_track_over_time_gives_each_service_one_figure_for_each_name(self):
-        place = self.run_page("docs/how-to/track-over-time.md")
-        median = json.loads((place / "median.json").read_text())
-        names = [b["name"] for b in median["benchmarks"]]
+        # Where the host disturbed all trials but one, that one has no median, as the page says: measure again.
+        for attempt in "abcde":
+            place = self.run_page("docs/how-to/track-over-time.md", attempt)
+            median = json.loads((place / "median.json").read_text())
+            names = [b["name"] for b in median["benchmarks"]]
+            if len(names) == 2:
+                break
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(len(names), 2)
         # What github-action-benchmark (tool googlecpp) and Bencher (adapter cpp_google) read of each.
