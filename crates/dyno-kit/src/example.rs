@@ -108,7 +108,7 @@ pub fn manifest() -> RunManifest {
                 factors: "64 B callback".into(),
                 reason: "it has no callback delivery".into(),
             }],
-            warnings: vec!["more spinning roles than CPUs".into()],
+            warnings: vec![Cause::Told("more spinning roles than CPUs".into())],
             against: Some(Against::Build {
                 program: "/opt/dyno-0.0.9/bin/dyno".into(),
                 version: "0.0.9".into(),

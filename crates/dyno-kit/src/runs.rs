@@ -86,9 +86,9 @@ pub fn quick() -> Run {
         factors: "ping-pong, 64 B, spin".into(),
         reason: "it cannot wait by spin; write wait = \"natural\"".into(),
     });
-    b.plan()
-        .warnings
-        .push("CPU 1 is shared with interrupts".into());
+    b.plan().warnings.push(dyno_model::Cause::Told(
+        "CPU 1 is shared with interrupts".into(),
+    ));
     b.build()
 }
 

@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use crate::plan::{Experiment, Extent, Stack, Testbed};
 use crate::unit::{Nanos, with_prefix};
 use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -92,10 +93,10 @@ impl Experiment {
 }
 
 /// One direction of a host's link that is offered more than it carries. In bits per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overload<'a> {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overload {
     /// The host's name.
-    pub host: &'a str,
+    pub host: String,
     /// Offered, with one copy of a message for all receivers.
     pub least: f64,
     /// Offered, with a copy for each receiver.
@@ -115,12 +116,12 @@ struct Direction {
 
 /// The link that experiments which run at the same time overload most: where multicast does not help, if there is one.
 /// `stack` is that of all of them, and `graph` is theirs: what goes through gateways loads the links of their hosts.
-pub fn overload<'a>(
+pub fn overload(
     flows: &[&Experiment],
     stack: Option<&Stack>,
     graph: &Graph,
-    testbed: &'a Testbed,
-) -> Option<Overload<'a>> {
+    testbed: &Testbed,
+) -> Option<Overload> {
     let headers = headers(stack);
     let over_links = |e: &&&Experiment| e.placement == Placement::Host;
     let bits = |e: &&Experiment| e.bits_per_sender(headers);
@@ -129,12 +130,12 @@ pub fn overload<'a>(
     let bits: Vec<f64> = flows.iter().map(|e| bits(e).unwrap_or(0.0)).collect();
     let loads = loads(graph, testbed, &bits);
     let loads = loads.into_iter().zip(&testbed.hosts);
-    let mut over: Vec<Overload<'a>> = loads
+    let mut over: Vec<Overload> = loads
         .flat_map(|(directions, host)| directions.map(|offered| (offered, host)))
         .filter_map(|(Direction { least, copies }, host)| {
             let capacity = host.link?.rate_bits as f64;
             (copies > capacity).then_some(Overload {
-                host: &host.name,
+                host: host.name.clone(),
                 least,
                 copies,
                 capacity,
@@ -142,7 +143,7 @@ pub fn overload<'a>(
             })
         })
         .collect();
-    let badness = |o: &Overload<'_>| ((o.least / o.capacity).max(1.0), o.copies / o.capacity);
+    let badness = |o: &Overload| ((o.least / o.capacity).max(1.0), o.copies / o.capacity);
     // Stable: of equals the first host, and what it sends before what it receives.
     over.sort_by(|a, b| {
         badness(b)
@@ -180,10 +181,10 @@ fn loads(graph: &Graph, testbed: &Testbed, bits: &[f64]) -> Vec<[Direction; 2]> 
 }
 
 /// In words, with the share that can arrive at best.
-impl fmt::Display for Overload<'_> {
+impl fmt::Display for Overload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Overload {
-            host,
+            ref host,
             least,
             copies,
             capacity,

@@ -5,13 +5,16 @@ pub(crate) mod number;
 mod refusal;
 mod stack;
 mod testbed;
+mod warning;
 
 pub use experiment::{Experiment, Extent, Scheduling, together};
 pub use number::{ExperimentId, TrialId};
 pub use refusal::{Refusal, RefusalReason};
 pub use stack::{Stack, Timeout, TimeoutBy};
 pub use testbed::{Host, Link, Reach, Testbed};
+pub use warning::{Cells, Crowded, NoFloor, NoLegs, NoSlices, PlanWarning, Store};
 
+use crate::cause::Cause;
 use crate::metric::Metric;
 use crate::search::{Ladder, Search};
 use crate::unit::Nanos;
@@ -83,7 +86,7 @@ pub struct Plan {
     /// The cells that were left out.
     pub refused: Vec<Refusal>,
     /// Remarks to show before the run, such as more spinning roles than CPUs.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Cause<PlanWarning>>,
     /// The base of the experiments with an [`Experiment::base`].
     pub against: Option<Against>,
     /// Trials beyond [`Experiment::trials`] follow until this is reached.

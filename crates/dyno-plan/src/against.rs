@@ -1,19 +1,19 @@
 //! What `--against` adds to a plan: for each experiment the one that it is compared with.
 
 use dyno_model::factors::question;
-use dyno_model::plan::ExperimentId;
+use dyno_model::plan::{ExperimentId, PlanWarning};
 use dyno_model::{Against, Experiment};
 use std::collections::BTreeMap;
 
 /// Gives every experiment its base. For [`Against::Stack`] that is the experiment of the named stack
 /// with the same factors; otherwise a second experiment with the same everything. Floors that were
 /// only added stay without. Returns a remark for experiments that have no counterpart.
-pub(crate) fn link(experiments: &mut Vec<Experiment>, against: &Against) -> Vec<String> {
+pub(crate) fn link(experiments: &mut Vec<Experiment>, against: &Against) -> Option<PlanWarning> {
     match against {
         Against::Stack { name } => link_stack(experiments, name),
         Against::Same | Against::Build { .. } => {
             double(experiments);
-            Vec::new()
+            None
         }
     }
 }
@@ -46,7 +46,7 @@ fn double(experiments: &mut Vec<Experiment>) {
     }
 }
 
-fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
+fn link_stack(experiments: &mut [Experiment], name: &str) -> Option<PlanWarning> {
     let mut bases: BTreeMap<String, ExperimentId> = BTreeMap::new();
     for base in experiments.iter().filter(|e| e.stack == name) {
         bases.entry(question(base)).or_insert(base.id);
@@ -59,11 +59,8 @@ fn link_stack(experiments: &mut [Experiment], name: &str) -> Vec<String> {
         e.base = bases.get(&question(e)).copied();
         alone += usize::from(e.base.is_none());
     }
-    if alone == 0 {
-        return Vec::new();
-    }
-    vec![format!(
-        "{alone} experiments have no counterpart: {name} has none with the same factors (a \
-         reader that polls is not compared with one that blocks; --set wait=… gives all the same wait)"
-    )]
+    (alone > 0).then(|| PlanWarning::NoCounterpart {
+        experiments: alone,
+        base: name.to_owned(),
+    })
 }

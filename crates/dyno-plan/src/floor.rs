@@ -7,7 +7,7 @@ use crate::configured::FloorStack;
 use crate::remote;
 use dyno_model::factors;
 use dyno_model::machine::SHARING;
-use dyno_model::plan::{Experiment, ExperimentId};
+use dyno_model::plan::{Experiment, ExperimentId, NoFloor, PlanWarning};
 use dyno_model::{Placement, Stack, Testbed, WorkloadKind};
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,18 +31,31 @@ fn is_over_link(e: &Experiment, floor: &Stack) -> bool {
 }
 
 /// Why a floor over a link is none of the experiment, where that is so.
-fn not_carried(e: &Experiment, floor: &FloorStack<'_>) -> Option<String> {
+fn not_carried(e: &Experiment, floor: &FloorStack<'_>) -> Option<NoFloor> {
     let most = floor.adapter.capabilities.fragments_above;
     match most.filter(|most| e.payload.bytes() as u64 > *most) {
         // A socket loses what is not taken in time.
-        _ if e.workload.kind() == WorkloadKind::Flood => {
-            Some("a flood between hosts has a floor only in shared memory".into())
-        }
-        // Fragments are what a stack adds, and no bare datagram.
-        Some(most) => Some(format!(
-            "over a link the floor is one datagram, of at most {most} B"
-        )),
+        _ if e.workload.kind() == WorkloadKind::Flood => Some(NoFloor::FloodOverLink),
+        Some(most) => Some(NoFloor::Fragments { most }),
         None => None,
+    }
+}
+
+/// Reasons with the number of experiments that each holds for, in the order of their first.
+pub(crate) struct Reasons<T>(pub(crate) Vec<(T, usize)>);
+
+impl<T> Default for Reasons<T> {
+    fn default() -> Self {
+        Reasons(Vec::new())
+    }
+}
+
+impl<T: PartialEq> Reasons<T> {
+    pub(crate) fn add(&mut self, reason: T) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, n)) => *n += 1,
+            None => self.0.push((reason, 1)),
+        }
     }
 }
 
@@ -53,7 +66,7 @@ pub(crate) fn link(
     stacks: &mut BTreeMap<String, Stack>,
     floors: &[FloorStack<'_>],
     testbed: &Testbed,
-) -> Vec<String> {
+) -> Vec<PlanWarning> {
     let mut by_key: HashMap<String, ExperimentId> = HashMap::new();
     // Where no floor in shared memory serves.
     let mut over_link: HashMap<String, ExperimentId> = HashMap::new();
@@ -69,7 +82,7 @@ pub(crate) fn link(
         };
         ids.entry(key(e)).or_insert(e.id);
     }
-    let mut without: BTreeMap<String, usize> = BTreeMap::new();
+    let mut without = Reasons::default();
     for i in 0..experiments.len() {
         let e = &experiments[i];
         // A poll of shared memory is no read of what a broker keeps, silence is not carried, and nothing recovers faster than
@@ -82,8 +95,7 @@ pub(crate) fn link(
             continue;
         }
         if e.flow.is_some() {
-            let reason = "flows run at the same time, but a floor is measured alone";
-            *without.entry(reason.to_owned()).or_default() += 1;
+            without.add(NoFloor::Flows);
             continue;
         }
         let key = key(e);
@@ -100,7 +112,7 @@ pub(crate) fn link(
                 Err(reason) => match over_link.get(&key) {
                     Some(id) => *id,
                     None => {
-                        *without.entry(reason).or_default() += 1;
+                        without.add(reason);
                         continue;
                     }
                 },
@@ -113,13 +125,11 @@ pub(crate) fn link(
             floor.trials = floor.trials.max(trials);
         }
     }
-    without
-        .into_iter()
-        .map(|(reason, n)| match n {
-            1 => format!("1 experiment has no × floor: {reason}"),
-            n => format!("{n} experiments have no × floor: {reason}"),
-        })
-        .collect()
+    let warning = |(reason, experiments)| PlanWarning::NoFloor {
+        experiments,
+        reason,
+    };
+    without.0.into_iter().map(warning).collect()
 }
 
 /// The floor's experiment for `e`, or why there is none.
@@ -128,7 +138,7 @@ fn added(
     next: usize,
     floors: &[FloorStack<'_>],
     testbed: &Testbed,
-) -> Result<(Experiment, Stack), String> {
+) -> Result<(Experiment, Stack), NoFloor> {
     let wait = e.wait;
     let cell = Cell {
         workload: e.workload,
@@ -140,34 +150,27 @@ fn added(
         payload: e.payload,
         scenario: 0,
     };
-    let mut reason = format!("no stack with `floor = true` waits by {wait}");
+    let mut reason = NoFloor::Wait { wait };
     for floor in floors.iter().filter(|f| f.stack.waits.contains(&wait)) {
         if is_over_link(e, &floor.stack) {
-            // It would take as long as each of the stacks, so whoever wants it asks for it.
-            reason = not_carried(e, floor).unwrap_or_else(|| {
-                format!(
-                    "between hosts the floor is the stack {0}; name it as well: `--stack YOURS,{0}`",
-                    floor.stack.name
-                )
+            reason = not_carried(e, floor).unwrap_or_else(|| NoFloor::NotNamed {
+                stack: floor.stack.name.clone(),
             });
             continue;
         }
         let hosts = testbed.hosts.len();
         let memory = || {
             let why = remote::lacks_memory(&cell, &floor.stack, testbed)?;
-            Some(
-                match remote::is_without_memory(&why, &floor.stack, testbed) {
-                    true => {
-                        "a floor between hosts needs memory that they share, and these share none"
-                            .into()
-                    }
-                    false => why.to_string(),
-                },
-            )
+            let without = remote::is_without_memory(&why, &floor.stack, testbed);
+            Some(if without {
+                NoFloor::NoSharedMemory
+            } else {
+                NoFloor::Refused(why)
+            })
         };
         let refused = capability::refusal(&cell, &floor.stack, floor.adapter, hosts)
             .or_else(|| remote::lives_in_one_container(&floor.stack, &[floor.adapter], e.start))
-            .map(|why| why.to_string())
+            .map(NoFloor::Refused)
             .or_else(memory);
         match refused {
             Some(why) => reason = why,

@@ -2,8 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::mistakes::PlanError;
-use dyno_model::plan::ExperimentId;
-use dyno_model::plan::Scheduling;
+use dyno_model::plan::{ExperimentId, PlanWarning, Scheduling};
 use dyno_model::{Experiment, Placement, Plan, Request};
 use std::collections::BTreeSet;
 
@@ -109,12 +108,7 @@ pub(crate) fn add(
     let can_count = |e: &&Experiment| can_count(e) && !bases.contains(&e.id);
     let twins: Vec<Experiment> = exchanges().filter(can_count).map(twin).collect();
     if twins.is_empty() {
-        plan.warnings.push(
-            "--ground breaks down only round trips and calls within one machine, and this run has \
-             none: reports will show the cost of system calls, wake-ups and copies, but no \
-             breakdown"
-                .into(),
-        );
+        plan.warnings.push(PlanWarning::NoBreakdown.into());
     }
     for place in places {
         let mut text = PROBES.to_owned();

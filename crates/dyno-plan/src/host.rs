@@ -1,8 +1,7 @@
 //! The machine that a plan is for, and what it has too little of.
 
 use dyno_model::machine::VsockBackEnd;
-use dyno_model::plan::Experiment;
-use dyno_model::plan::together;
+use dyno_model::plan::{Crowded, Experiment, PlanWarning, Store, together};
 use dyno_model::{AdapterDescription, Channel, Graph, Placement, Wait};
 use std::collections::BTreeSet;
 
@@ -26,7 +25,7 @@ pub struct HostFacts {
     pub vsock: Option<VsockBackEnd>,
 }
 
-/// Remarks on what the machine has too little of, one sentence for each kind. `asks`: whether readers of a stack do, which
+/// Remarks on what the machine has too little of, one for each kind. `asks`: whether readers of a stack do, which
 /// sleep until they are answered. `graph` is that of experiments that run at the same time.
 pub(crate) fn warnings<'a>(
     experiments: &'a [Experiment],
@@ -34,7 +33,7 @@ pub(crate) fn warnings<'a>(
     adapter: impl Fn(&str) -> Option<&'a AdapterDescription>,
     asks: impl Fn(&str) -> bool,
     graph: impl Fn(&[&Experiment]) -> Graph,
-) -> Vec<String> {
+) -> Vec<PlanWarning> {
     let mut warnings = Vec::new();
     let leads = || experiments.iter().filter(|e| e.lead() == e.id);
     let participants = |e: &Experiment| graph(&together(experiments, e)).participants.len();
@@ -47,14 +46,12 @@ pub(crate) fn warnings<'a>(
         .filter(|n| !facts.cpus.is_empty() && *n > facts.cpus.len())
         .collect();
     if let Some(most) = crowded.iter().max() {
-        warnings.push(format!(
-            "{} of {} experiments have more spinning participants than CPUs (up to {most} on {}): \
-             they measure how the kernel shares a CPU, not the stack; use wait = block, or a \
-             machine with more CPUs",
-            crowded.len(),
-            leads().count(),
-            facts.cpus.len(),
-        ));
+        warnings.push(PlanWarning::CrowdedSpin(Crowded {
+            experiments: crowded.len(),
+            of: leads().count(),
+            most: *most,
+            cpus: facts.cpus.len(),
+        }));
     }
     let in_shm = leads().filter(|e| {
         e.placement != Placement::Host
@@ -71,31 +68,28 @@ pub(crate) fn warnings<'a>(
         };
         graph.channels.iter().filter_map(of).sum()
     };
-    let in_shm = too_large("/dev/shm", facts.shm_free_bytes, in_shm, need);
-    let in_memory = too_large("main memory", facts.memory_bytes, leads(), need);
+    let in_shm = too_large(Store::Shm, facts.shm_free_bytes, in_shm, need);
+    let in_memory = too_large(Store::Main, facts.memory_bytes, leads(), need);
     warnings.extend(in_shm.into_iter().chain(in_memory));
     warnings
 }
 
 fn too_large<'a>(
-    what: &str,
+    store: Store,
     free: Option<u64>,
     experiments: impl Iterator<Item = &'a Experiment>,
     need: impl Fn(&Experiment) -> u64,
-) -> Option<String> {
+) -> Option<PlanWarning> {
     let free = free?;
     // Of equals the first.
     let all = experiments.map(|e| (need(e), e));
     let (need, largest) = all.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    let payload = match largest.flow {
-        Some(_) => "all of its flows".to_owned(),
-        None => largest.payload.to_string(),
-    };
-    (need > free).then(|| {
-        format!(
-            "experiment `{}` with {payload} on {} holds at least {need} bytes of messages, and {what} has \
-             {free} free: its trials will fail; use smaller payloads or fewer participants",
-            largest.name, largest.stack
-        )
+    (need > free).then(|| PlanWarning::TooLarge {
+        experiment: largest.name.clone(),
+        stack: largest.stack.clone(),
+        payload: largest.flow.is_none().then_some(largest.payload),
+        need,
+        store,
+        free,
     })
 }

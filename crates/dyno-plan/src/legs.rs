@@ -6,17 +6,18 @@
 use crate::capability;
 use crate::cell::Cell;
 use crate::daemon::missing_daemon;
-use crate::floor;
+use crate::floor::{self, Reasons};
 use crate::host::HostFacts;
 use crate::mistakes::PlanError;
 use crate::remote;
 use dyno_model::chain::{Chain, ChainLeg};
+use dyno_model::plan::{NoLegs, PlanWarning};
 use dyno_model::{
     AdapterDescription, Experiment, ExperimentId, Options, Placement, Stack, Testbed, Topology,
     Wait,
 };
 use dyno_toml::{Place, Problem};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Adds what is missing of the legs alone, and links each chain's experiments to them. `direct` has a stack by name with
 /// its adapter. Returns a remark for each reason that leaves chains without, and for each leg that is set otherwise in its chain.
@@ -30,9 +31,9 @@ pub(crate) fn add<'a>(
     testbed: &Testbed,
     facts: &HostFacts,
     direct: &mut dyn FnMut(&str) -> Option<(Stack, &'a AdapterDescription)>,
-) -> Result<Vec<String>, PlanError> {
-    let mut without: BTreeMap<String, usize> = BTreeMap::new();
-    let mut otherwise: BTreeSet<String> = BTreeSet::new();
+) -> Result<Vec<PlanWarning>, PlanError> {
+    let mut without = Reasons::default();
+    let mut otherwise: Vec<PlanWarning> = Vec::new();
     let mut chains = 0;
     for i in 0..experiments.len() {
         let e = experiments[i].clone();
@@ -44,26 +45,28 @@ pub(crate) fn add<'a>(
         let found = alone(&e, &chain).and_then(|all| {
             let numbered = (1..).zip(all.into_iter().zip(&chain.legs));
             let checked = numbered.map(|(number, (leg, own))| {
-                let (stack, adapter) = direct(&leg.stack)
-                    .ok_or_else(|| format!("the stack {} cannot be read", leg.stack))?;
+                let not_read = || NoLegs::NotRead {
+                    stack: leg.stack.clone(),
+                };
+                let (stack, adapter) = direct(&leg.stack).ok_or_else(not_read)?;
                 if stack.options != own.options {
                     // What a program bridges is set for that program.
                     if !chain.foreign().contains(&true) {
-                        return Err(format!(
-                            "{} has options in this chain that it does not have alone; write them into its own stack file",
-                            leg.stack
-                        ));
+                        return Err(NoLegs::Options { stack: leg.stack });
                     }
-                    otherwise.insert(format!(
-                        "leg {number} of {} is measured alone with the settings of {} in its own file, without {}",
-                        e.stack,
-                        leg.stack,
-                        differing(&own.options, &stack.options)
-                    ));
+                    let set = PlanWarning::LegSetOtherwise {
+                        leg: number,
+                        chain: e.stack.clone(),
+                        stack: leg.stack.clone(),
+                        options: differing(&own.options, &stack.options),
+                    };
+                    if !otherwise.contains(&set) {
+                        otherwise.push(set);
+                    }
                 }
                 check(leg, stack, adapter, testbed, facts)
             });
-            checked.collect::<Result<Vec<_>, String>>()
+            checked.collect::<Result<Vec<_>, NoLegs>>()
         });
         match found {
             Ok(all) => {
@@ -73,7 +76,7 @@ pub(crate) fn add<'a>(
                 });
                 experiments[i].legs = ids.collect();
             }
-            Err(reason) => *without.entry(reason).or_default() += 1,
+            Err(reason) => without.add(reason),
         }
     }
     if chains == 0 {
@@ -82,26 +85,25 @@ pub(crate) fn add<'a>(
             .help("name a chain with --stack, or leave --legs out; `dyno list stacks` shows which stacks are chains")
             .into());
     }
-    let line = |(reason, n): (String, usize)| match n {
-        1 => format!("the legs of 1 experiment are not measured alone: {reason}"),
-        n => format!("the legs of {n} experiments are not measured alone: {reason}"),
+    let warning = |(reason, experiments)| PlanWarning::LegsNotAlone {
+        experiments,
+        reason,
     };
-    Ok(without.into_iter().map(line).chain(otherwise).collect())
+    let without = without.0.into_iter().map(warning);
+    Ok(without.chain(otherwise).collect())
 }
 
-/// The options of `own` that are not among `others`, as a stack file has them.
-fn differing(own: &Options, others: &Options) -> String {
+/// The options of `own` that are not among `others`.
+fn differing(own: &Options, others: &Options) -> Options {
     let all = own
         .iter()
         .filter(|(name, value)| others.get(*name) != Some(value));
-    let texts: Vec<String> = all
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect();
-    texts.join(", ")
+    all.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// The experiments of the legs alone.
-fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, String> {
+fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, NoLegs> {
     let legs = &chain.legs;
     const ONE: Topology = Topology {
         senders: 1,
@@ -109,25 +111,20 @@ fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, String> {
         copies: 1,
     };
     if e.topology != ONE {
-        return Err(format!(
-            "with {} a gateway has several channels, and a leg alone has no such sender",
-            e.topology
-        ));
+        return Err(NoLegs::Topology {
+            topology: e.topology,
+        });
     }
     if let Some(n) = (1..legs.len()).find(|n| legs[n - 1].placement == Placement::Host) {
-        return Err(format!(
-            "leg {} begins on another host, where nothing can be measured alone",
-            n + 1
-        ));
+        return Err(NoLegs::OtherHost { leg: n + 1 });
     }
     // Participants are numbered sender, receiver, gateways; a program that bridges legs is none.
     let own = chain.foreign().iter().filter(|foreign| !**foreign).count();
     if !e.cpus.is_empty() && e.cpus.len() != own + 2 {
-        return Err(format!(
-            "{} CPUs are too few for {} participants of their own; list more in `cpus`, or write \"none\"",
-            e.cpus.len(),
-            own + 2
-        ));
+        return Err(NoLegs::FewCpus {
+            cpus: e.cpus.len(),
+            participants: own + 2,
+        });
     }
     let ends = ends(&chain.foreign());
     let pairs = || legs.iter().zip(&ends);
@@ -136,10 +133,7 @@ fn alone(e: &Experiment, chain: &Chain) -> Result<Vec<Experiment>, String> {
         same && leg.wait.unwrap_or(e.wait) == Wait::Spin
     };
     if let Some(n) = pairs().position(on_one) {
-        return Err(format!(
-            "both ends of leg {} would spin on one CPU; wait by block, or on a machine with more CPUs",
-            n + 1
-        ));
+        return Err(NoLegs::OneCpu { leg: n + 1 });
     }
     let last = legs.len() - 1;
     let leg = |(number, (leg, ends)): (usize, (&ChainLeg, &[usize; 2]))| Experiment {
@@ -189,7 +183,7 @@ fn check(
     adapter: &AdapterDescription,
     testbed: &Testbed,
     facts: &HostFacts,
-) -> Result<(Experiment, Stack), String> {
+) -> Result<(Experiment, Stack), NoLegs> {
     let cell = Cell {
         workload: leg.workload,
         wait: leg.wait,
@@ -205,7 +199,7 @@ fn check(
         .or_else(|| remote::refusal(&stack, testbed, facts))
         .or_else(|| missing_daemon(&stack, facts));
     if let Some(reason) = reason {
-        return Err(reason.to_string());
+        return Err(NoLegs::Refused(reason));
     }
     leg.paired = capability::is_paired(&cell, &[adapter]);
     Ok((leg, stack))

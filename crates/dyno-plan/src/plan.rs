@@ -29,8 +29,8 @@ use crate::suite::{self, Suite};
 use crate::testbed;
 use crate::together;
 use dyno_model::machine::SHARING;
-use dyno_model::plan::{Experiment, Refusal};
-use dyno_model::{AdapterDescription, Against, Placement, Plan, Request, Stack, Testbed};
+use dyno_model::plan::{Experiment, PlanWarning, Refusal};
+use dyno_model::{AdapterDescription, Against, Cause, Placement, Plan, Request, Stack, Testbed};
 use dyno_toml::{Place, Problem, Problems, parse};
 use miette::NamedSource;
 use std::collections::BTreeMap;
@@ -317,7 +317,7 @@ impl<'a> Asked<'a> {
             stacks: used,
             experiments,
             refused,
-            warnings,
+            warnings: warnings.into_iter().map(Cause::Known).collect(),
             against: request.against.clone(),
             precision: request.precision,
             repeats: request.repeats,
@@ -334,7 +334,7 @@ impl<'a> Asked<'a> {
         used: &BTreeMap<String, Stack>,
         testbed: &Testbed,
         facts: &HostFacts,
-    ) -> Vec<String> {
+    ) -> Vec<PlanWarning> {
         // Of a chain one that needs shared memory, if there is one.
         let adapter_of = |stack: &str| {
             let names = used.get(stack)?.adapters();

@@ -6,7 +6,7 @@ use crate::cell::Cell;
 use crate::configured::Configured;
 use crate::matrix::{Conditions, Matrix};
 use dyno_model::machine::{SHARING, VsockBackEnd};
-use dyno_model::plan::{Experiment, Host, Reach, RefusalReason};
+use dyno_model::plan::{Experiment, Host, PlanWarning, Reach, RefusalReason};
 use dyno_model::{AdapterDescription, Placement, Stack, Start, Testbed, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -240,13 +240,8 @@ pub(crate) fn refusal(
 }
 
 /// Remarks on what is not measured there.
-pub(crate) fn warnings(testbed: &Testbed) -> Option<String> {
-    is_remote(testbed).then(|| {
-        let names: Vec<&str> = testbed.hosts.iter().map(|h| &*h.name).collect();
-        format!(
-            "the noise of {} is not measured: no trial is marked as disturbed, and participants are pinned \
-             only where `cpus` lists them; run `dyno doctor` there",
-            names.join(", ")
-        )
+pub(crate) fn warnings(testbed: &Testbed) -> Option<PlanWarning> {
+    is_remote(testbed).then(|| PlanWarning::NoiseNotMeasured {
+        hosts: testbed.hosts.iter().map(|h| h.name.clone()).collect(),
     })
 }

@@ -1,7 +1,7 @@
 //! What `--slices` makes of a plan: each experiment and its base take turns within one trial, or why they cannot.
 
 use crate::mistakes::PlanError;
-use dyno_model::plan::{Extent, Reach};
+use dyno_model::plan::{Extent, NoSlices, PlanWarning, Reach};
 use dyno_model::{
     Experiment, Nanos, Request, Role, Slices, Stack, Testbed, Workload, WorkloadKind,
 };
@@ -28,7 +28,7 @@ pub(crate) fn arrange(
     stacks: &BTreeMap<String, Stack>,
     testbed: &Testbed,
     request: &Request,
-) -> Result<Vec<String>, PlanError> {
+) -> Result<Vec<PlanWarning>, PlanError> {
     let mut remarks = Vec::new();
     let Some(length) = request.slices else {
         return Ok(remarks);
@@ -61,17 +61,24 @@ pub(crate) fn arrange(
             .filter(|(other, _)| experiments[*other].id == base.id);
         let why = match shared.count() {
             1 => objection(new, base, slices, stacks, testbed),
-            n => Some(format!("{n} stacks have the same base, {}", base.stack)),
+            n => Some(NoSlices::SharedBase {
+                stacks: n,
+                base: base.stack.clone(),
+            }),
         };
-        let what = |why: String| format!("{} on {} and {}: {why}", new.name, new.stack, base.stack);
         match why {
             None => turns.extend([*base_at, *new_at]),
             Some(why) if request.gate => {
-                remarks.push(format!("whole trials instead of slices for {}", what(why)));
+                remarks.push(PlanWarning::WholeTrials {
+                    experiment: new.name.clone(),
+                    stack: new.stack.clone(),
+                    base: base.stack.clone(),
+                    reason: why,
+                });
             }
             Some(why) => {
                 return refuse(
-                    what(why),
+                    format!("{} on {} and {}: {why}", new.name, new.stack, base.stack),
                     "leave --slices out, and Dyno interleaves whole trials of both sides; or choose experiments and stacks \
                      that can take turns, with --experiment and --stack",
                 );
@@ -108,12 +115,10 @@ fn objection(
     slices: Slices,
     stacks: &BTreeMap<String, Stack>,
     testbed: &Testbed,
-) -> Option<String> {
+) -> Option<NoSlices> {
     let kind = new.workload.kind();
     if ![WorkloadKind::PingPong, WorkloadKind::Call].contains(&kind) {
-        return Some(format!(
-            "--slices works only for ping-pong and call: a {kind} does not stop sending between slices"
-        ));
+        return Some(NoSlices::Workload { workload: kind });
     }
     if new.flow.is_some()
         || !new.faults.is_empty()
@@ -121,53 +126,45 @@ fn objection(
         || new.reboot
         || new.counted
     {
-        return Some("flows, faults, starts and counts of system calls need whole trials".into());
+        return Some(NoSlices::Whole);
     }
     of_times(new, slices).or_else(|| of_sides([base, new], stacks, testbed))
 }
 
 /// What speaks against it in the times of an experiment.
-fn of_times(new: &Experiment, slices: Slices) -> Option<String> {
+fn of_times(new: &Experiment, slices: Slices) -> Option<NoSlices> {
     if let Workload::PingPong { gap, .. } | Workload::Call { gap, .. } = new.workload
         && gap.0 >= slices.length.0 / 2
     {
-        return Some(format!(
-            "its messages are {gap} apart, and a slice of {} would count one or none of them",
-            slices.length
-        ));
+        return Some(NoSlices::Gap {
+            gap,
+            slice: slices.length,
+        });
     }
     if let Workload::PingPong { timeout, .. } | Workload::Call { timeout, .. } = new.workload
         && timeout.0 < 4 * slices.length.0
     {
-        return Some(format!(
-            "its timeout of {timeout} ends while a reply waits for the next slice of its side, and the message would count as lost"
-        ));
+        return Some(NoSlices::Timeout { timeout });
     }
     if let Some(poll) = new.echo_poll
         && poll > slices.gap
     {
-        return Some(format!(
-            "its echo sleeps for {poll} after each answer, and replies would come in slices of the other side"
-        ));
+        return Some(NoSlices::EchoPoll { poll });
     }
     if let Extent::Messages(_) = new.warmup {
-        return Some(
-            "the warm-up is a number of messages, and slices take a time: --set warmup='50 ms'"
-                .into(),
-        );
+        return Some(NoSlices::WarmupOfMessages);
     }
     let pairs = |time: Nanos| time.0.div_ceil(slices.length.0);
     match new.window {
-        Extent::Messages(_) => Some(
-            "the window is a number of messages, and slices take a time: --set window='1 s'".into(),
-        ),
+        Extent::Messages(_) => Some(NoSlices::WindowOfMessages),
         Extent::Duration(time) if !(LEAST_PAIRS..=MOST_PAIRS).contains(&pairs(time)) => {
-            Some(format!(
-                "the window of {time} has {} slices of {} for each side, and {LEAST_PAIRS} to {MOST_PAIRS} are possible: choose another \
-             --set window='…' or --slices=…",
-                pairs(time),
-                slices.length,
-            ))
+            Some(NoSlices::Pairs {
+                window: time,
+                slice: slices.length,
+                pairs: pairs(time),
+                least: LEAST_PAIRS,
+                most: MOST_PAIRS,
+            })
         }
         Extent::Duration(_) => None,
     }
@@ -178,12 +175,10 @@ fn of_sides(
     sides: [&Experiment; 2],
     stacks: &BTreeMap<String, Stack>,
     testbed: &Testbed,
-) -> Option<String> {
+) -> Option<NoSlices> {
     let [base, new] = sides;
     if new.cpus != base.cpus {
-        return Some(
-            "its sides run on different CPUs, so the host does not disturb both equally".into(),
-        );
+        return Some(NoSlices::OtherCpus);
     }
     let sides = sides.map(|e| (e, stacks.get(&e.stack)));
     for (e, stack) in sides {
@@ -195,11 +190,13 @@ fn of_sides(
                 .is_some_and(|h| h.reach == Reach::Local)
         };
         if !graph.hosts().into_iter().all(is_here) {
-            return Some("some of its participants are on other machines, which do not know whose turn it is".into());
+            return Some(NoSlices::OtherMachines);
         }
         let roles = [Role::Initiator, Role::Echo];
         if !graph.participants.iter().all(|p| roles.contains(&p.role)) {
-            return Some(format!("{} has participants that cannot pause", e.stack));
+            return Some(NoSlices::CannotPause {
+                stack: e.stack.clone(),
+            });
         }
     }
     let exclusive = |stack: &Option<&Stack>| {
@@ -210,10 +207,8 @@ fn of_sides(
             .map(|d| d.name.clone())
     };
     let [of_base, of_new] = sides.map(|(_, stack)| exclusive(&stack));
-    if let (Some(daemon), true) = (&of_base, of_base == of_new) {
-        return Some(format!(
-            "both need {daemon}, of which a machine can have only one"
-        ));
-    }
-    None
+    let is_one = of_base == of_new;
+    of_base
+        .filter(|_| is_one)
+        .map(|daemon| NoSlices::OneDaemon { daemon })
 }

@@ -94,6 +94,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         trials.counted += e.trials.counted;
     }
     Summary {
+        plan_warnings: run.manifest.plan.warnings.clone(),
         warnings: run_warnings(run)
             .into_iter()
             .chain(
@@ -184,7 +185,8 @@ fn defaults(adapter: &AdapterDescription) -> Options {
 
 fn run_warnings(run: &Run) -> Vec<String> {
     let plan = &run.manifest.plan;
-    let mut warnings: Vec<String> = plan.warnings.iter().take(KEPT).cloned().collect();
+    let kept = plan.warnings.iter().take(KEPT);
+    let mut warnings: Vec<String> = kept.map(ToString::to_string).collect();
     if plan.warnings.len() > KEPT {
         let more = Cause::<Warning>::More((plan.warnings.len() - KEPT) as u64);
         warnings.push(more.to_string());

@@ -35,7 +35,7 @@ pub use spread::Spread;
 use crate::counts::missing_messages;
 use dyno_model::asked::AskedPerMessage;
 use dyno_model::cause::{Cause, Disturbance, FailureCause, Warning};
-use dyno_model::plan::{More, Refusal, STUDIES};
+use dyno_model::plan::{More, PlanWarning, Refusal, STUDIES};
 use dyno_model::record::{Environment, FailureKind};
 use dyno_model::{
     Against, Counts, Experiment, ExperimentId, Metric, Nanos, Precision, Shard, TrialFigure,
@@ -58,6 +58,8 @@ pub struct Summary {
     pub scaling: Vec<ScalingSummary>,
     /// Remarks about the whole run.
     pub warnings: Vec<String>,
+    /// Those of them that the plan had before the run, all of them, as values.
+    pub plan_warnings: Vec<Cause<PlanWarning>>,
     /// Whether what ran before a trial made a difference; `None` where the run cannot tell.
     pub carry_over: Option<CarryOverSummary>,
     /// Results of the requirements of the run's study. Whoever renders the study's table has them judged before; else

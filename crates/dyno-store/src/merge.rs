@@ -176,7 +176,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path, how: &MergeOptions) -> Result<Merged,
         origin: plan::origin(&parts),
     };
     write(out, &manifest, &parts, &sources, &trials)?;
-    notes.extend(differences);
+    notes.extend(differences.iter().map(ToString::to_string));
     Ok(Merged {
         parts: parts.len(),
         experiments: manifest.plan.experiments.len(),

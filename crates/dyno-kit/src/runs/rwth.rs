@@ -168,8 +168,8 @@ pub fn rwth() -> Run {
     let options = &mut b.stack("fastdds-best-effort", false).options;
     options.insert("transport".into(), OptionValue::Text("udp".into()));
     options.insert("reliable".into(), OptionValue::Bool(false));
-    b.plan().warnings.push(
+    b.plan().warnings.push(dyno_model::Cause::Told(
         "camera 1-1 on zenoh-tcp: 1.6 Gbit/s offered on the 1 Gbit/s link of h1: at most 62 % can arrive".into(),
-    );
+    ));
     b.build()
 }

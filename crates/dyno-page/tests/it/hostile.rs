@@ -56,7 +56,7 @@ fn run(name: &str) -> Run {
         }
     }
     b.failed(id, FailureKind::Error, name, name, &[name]);
-    b.plan().warnings.push(name.into());
+    b.plan().warnings.push(dyno_model::Cause::Told(name.into()));
     b.plan().refused.push(Refusal {
         experiment: name.into(),
         stack: name.into(),

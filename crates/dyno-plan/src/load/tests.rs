@@ -1,5 +1,6 @@
 use super::*;
 use dyno_model::plan::{ExperimentId, Extent, Host, Link};
+use dyno_model::unit::with_prefix;
 use dyno_model::unit::{Nanos, PayloadSize, RateHz};
 use dyno_model::{Arrivals, Workload};
 
@@ -47,6 +48,17 @@ fn stream(hz: f64) -> Workload {
         rate: RateHz::new(hz).unwrap(),
         arrivals: Arrivals::Fixed,
     }
+}
+
+/// The remarks in words.
+fn warnings(
+    experiments: &[Experiment],
+    testbed: &Testbed,
+    stacks: &BTreeMap<String, Stack>,
+    facts: &HostFacts,
+) -> Vec<String> {
+    let found = super::warnings(experiments, testbed, stacks, facts);
+    found.iter().map(ToString::to_string).collect()
 }
 
 fn facts(cpus: u32, memory_bytes: u64) -> HostFacts {

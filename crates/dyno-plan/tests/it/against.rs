@@ -1,6 +1,6 @@
 //! What `--against` adds to a plan, and how long a warm-up may be.
 
-use crate::common::{plan_text, plan_with, suite};
+use crate::common::{plan_text, plan_with, said, suite};
 use dyno_model::{Against, Extent, Nanos, Plan, Slices};
 
 const PING_PONG: &str = "workload = \"ping-pong\"\nwait = \"block\"\nstacks = [\"tcp\", \"udp\"]";
@@ -131,9 +131,8 @@ fn a_gate_has_whole_trials_where_slices_cannot_serve_and_no_floors() {
     for e in &plan.experiments {
         assert_eq!(e.slices.is_none(), e.name == "stream", "{e:?}");
     }
-    let whole = plan
-        .warnings
-        .iter()
+    let whole = said(&plan)
+        .into_iter()
         .filter(|w| w.starts_with("whole trials instead of slices for stream on tcp and udp: "));
     assert_eq!(whole.count(), 1, "{:?}", plan.warnings);
 }

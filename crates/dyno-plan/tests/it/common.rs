@@ -189,6 +189,11 @@ pub(crate) fn plan_with(
     plan(&catalog, &request, &adapters(), &facts())
 }
 
+/// The remarks of a plan in words.
+pub(crate) fn said(plan: &Plan) -> Vec<String> {
+    plan.warnings.iter().map(ToString::to_string).collect()
+}
+
 /// A suite with one experiment: these lines after its name.
 pub(crate) fn suite(experiment: &str) -> String {
     format!("title = \"test\"\n[[experiment]]\nname = \"x\"\n{experiment}\n")

@@ -1,6 +1,6 @@
 //! What a suite multiplies out to, what is left out of it, and where its floors come from.
 
-use crate::common::{plan_text, plan_with, suite};
+use crate::common::{plan_text, plan_with, said, suite};
 use dyno_model::plan::{Extent, Scheduling};
 use dyno_model::{Access, Nanos, Placement, Wait, Workload};
 use proptest::prelude::*;
@@ -235,14 +235,14 @@ fn auto_spreads_participants_and_warns_where_they_crowd() {
     let plan = plan_text(&text).unwrap();
     assert_eq!(plan.experiments[0].cpus, [0, 1]);
     assert_eq!(plan.experiments[1].cpus, [0, 1, 0, 1]);
-    snapshot!(plan.warnings.join("\n"));
+    snapshot!(said(&plan).join("\n"));
 }
 
 #[test]
 fn too_little_shared_memory_is_a_warning() {
     let text = suite("workload = \"flood\"\nstacks = \"iceoryx2\"\npayload = \"1 GiB\"");
     let plan = plan_text(&text).unwrap();
-    snapshot!(plan.warnings.join("\n"));
+    snapshot!(said(&plan).join("\n"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Faults of experiments: what is planned of them, and what is refused.
 
-use crate::common::{adapters, facts, plan_text, plan_with, refusal_of, shown, shown_all, suite};
+use crate::common::{
+    adapters, facts, plan_text, plan_with, refusal_of, said, shown, shown_all, suite,
+};
 use dyno_model::fault::{Fault, FaultKind, Target, Way};
 use dyno_model::plan::{Extent, RefusalReason};
 use dyno_model::{Against, Nanos, Placement, Plan, Raised, Search};
@@ -397,7 +399,7 @@ fn faults_are_planned_in_order_of_time() {
     assert_eq!((e.settle, e.floor), (None, None));
     assert_eq!(e.window, Extent::Duration(Nanos::from_secs(10)));
     assert!(
-        plan.warnings.iter().all(|w| !w.contains("floor")),
+        said(&plan).iter().all(|w| !w.contains("floor")),
         "{:?}",
         plan.warnings
     );

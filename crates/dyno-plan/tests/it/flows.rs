@@ -1,6 +1,6 @@
 //! Flows of an experiment: how they are read, and what is refused of them.
 
-use crate::common::{plan_text, plan_with, refusal_of};
+use crate::common::{plan_text, plan_with, refusal_of, said};
 use dyno_model::{Arrivals, Experiment, Nanos, Phase, Plan, Processes, Workload};
 
 /// An experiment on `tcp` with these lines before its flows, and these flows.
@@ -225,7 +225,7 @@ fn a_flow_may_read_what_another_one_sends() {
     // It has no sender that a CPU is missing for.
     let other = "name = \"other\"\nreads = \"control\"";
     let spin = text("", &[CONTROL, other]).replace("\"block\"", "\"spin\"");
-    let warnings = plan_text(&spin).unwrap().warnings;
+    let warnings = said(&plan_text(&spin).unwrap());
     assert!(
         warnings.iter().any(|w| w.contains("up to 3 on 2")),
         "{warnings:?}"
@@ -351,9 +351,8 @@ fn warnings_count_the_participants_of_all_flows() {
         "name = \"body\"\nworkload = \"stream\"\npayload = \"32 B\"\ncycle = \"20 ms\"\ncount = 40";
     let apart = text("placement = \"host\"", &[CONTROL, body]);
     let plan = plan_with(&apart, &[], |r| r.testbed = "netns-1gbe".into()).unwrap();
-    let said = plan
-        .warnings
-        .iter()
+    let said = crate::common::said(&plan)
+        .into_iter()
         .find(|w| w.contains("participants on hosts that share"));
     assert!(
         said.is_some_and(|w| w.starts_with("1 of 1 experiments have up to 82 participants")),
@@ -395,9 +394,8 @@ fn a_link_carries_the_flows_together() {
         r.testbed = "netns-1gbe".into()
     });
     let plan = plan.unwrap();
-    let said: Vec<_> = plan
-        .warnings
-        .iter()
+    let said: Vec<_> = crate::common::said(&plan)
+        .into_iter()
         .filter(|w| w.contains("1.2 G"))
         .collect();
     assert_eq!(said.len(), 1, "{:#?}", plan.warnings);

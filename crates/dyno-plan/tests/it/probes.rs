@@ -1,9 +1,9 @@
 //! Probes: what a suite's keys make of them, which CPUs they get, and what is refused.
 
 use crate::common::plan_text;
-use dyno_model::plan::{Plan, Scheduling};
+use dyno_model::plan::{Plan, PlanWarning, Scheduling};
 use dyno_model::probe::{Alarm, Call, HandOver, Probe, ProbeKind, Rest, Ring, Sides};
-use dyno_model::{Nanos, Wait, Workload};
+use dyno_model::{Cause, Nanos, Wait, Workload};
 use std::collections::BTreeSet;
 
 /// A suite of one probe with these further lines; two CPUs, 0 and 1.
@@ -289,11 +289,8 @@ fn a_ground_without_a_round_trip_to_break_down_says_so() {
             "title = \"t\"\n[[experiment]]\nname = \"x\"\nworkload = {workload}\nstacks = [\"tcp\"]\n"
         );
         let plan = crate::common::plan_with(&text, &[], |r| r.ground = true).unwrap();
-        let told = plan
-            .warnings
-            .iter()
-            .filter(|w| w.contains("--ground breaks down"));
-        told.count()
+        let breakdown = Cause::Known(PlanWarning::NoBreakdown);
+        plan.warnings.iter().filter(|w| **w == breakdown).count()
     };
     assert_eq!(suite("\"stream\"\nrate = \"1 kHz\""), 1);
     assert_eq!(suite("\"ping-pong\""), 0);

@@ -1,6 +1,6 @@
 //! Plans for hosts that are other machines than the planner's.
 
-use crate::common::{adapters, facts, request, suite};
+use crate::common::{adapters, facts, request, said, suite};
 use dyno_model::{Placement, Plan};
 use dyno_plan::{Catalog, HostFacts, plan};
 
@@ -45,7 +45,7 @@ fn nothing_of_this_machine_decides_about_another() {
     let planned = plan(&catalog, &request, &adapters(), &little).unwrap();
     assert!(!planned.experiments.is_empty());
     assert!(planned.experiments.iter().all(|e| e.cpus.is_empty()));
-    let said = planned.warnings.join("\n");
+    let said = said(&planned).join("\n");
     assert!(
         said.contains("the noise of front, rear is not measured") && !said.contains("memory"),
         "{said}"
@@ -118,7 +118,7 @@ fn the_floor_crosses_where_machines_share_memory_and_spins_there() {
         assert_eq!(shared(&plan), vec![Some(64 << 20); guests]);
         // What sleeps is held against a bare datagram socket there.
         assert_eq!(floor_across(&plan), "floor-udp");
-        assert!(plan.warnings.iter().all(|w| !w.contains("no × floor")));
+        assert!(said(&plan).iter().all(|w| !w.contains("no × floor")));
     }
     let plan = planned("none");
     assert!(!across(&plan, "floor-spin"));
@@ -182,7 +182,7 @@ fn a_floor_over_a_link_is_measured_where_it_is_asked_for_and_carries_no_flood() 
         let mut catalog = Catalog::builtin();
         catalog.add_suite("mine", "mine.toml", &text);
         let plan = plan(&catalog, &request, &with_shared_memory(), &facts()).unwrap();
-        let told = plan.warnings.join(" ");
+        let told = crate::common::said(&plan).join(" ");
         assert_eq!(floor_across(&plan), floor, "{told}");
         assert!(
             told.contains(said) && told.contains("no × floor") != said.is_empty(),

@@ -111,7 +111,8 @@ fn parts_that_are_not_there_are_refused() {
 fn runners_come_to_the_same_seed_and_parts_whatever_their_machine_is() {
     let plan = planned(&suite(SIZES), "pipe,tcp", None);
     let mut elsewhere = plan.clone();
-    elsewhere.warnings.push("this machine has few CPUs".into());
+    let few = dyno_model::Cause::Told("this machine has few CPUs".into());
+    elsewhere.warnings.push(few);
     elsewhere.seed = 99;
     for e in &mut elsewhere.experiments {
         e.cpus = vec![7, 8];

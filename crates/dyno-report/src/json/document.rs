@@ -5,7 +5,7 @@ use super::scaling::{Scaling, scaling};
 use crate::flagged::FlagRates;
 use crate::summary::{AnswersSummary, BareSummary, CarryOverSummary, Summary, TrialCounts};
 use dyno_model::Against;
-use dyno_model::plan::{More, Refusal};
+use dyno_model::plan::{More, PlanWarning, Refusal};
 use dyno_model::record::ClockFacts;
 use serde::Serialize;
 
@@ -95,6 +95,21 @@ struct Run<'a> {
     #[cfg_attr(feature = "schema", schemars(with = "Vec<super::schema::Refused>"))]
     refused: &'a [Refusal],
     warnings: &'a [String],
+    /// Those of `warnings` that the plan had before the run, with their values.
+    plan_warnings: Vec<PlanRemark<'a>>,
+}
+
+/// A remark of the plan.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct PlanRemark<'a> {
+    #[serde(flatten)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::CauseFields>")
+    )]
+    cause: Option<&'a PlanWarning>,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -208,5 +223,13 @@ fn run(summary: &Summary) -> Run<'_> {
             .collect(),
         refused: &summary.refused,
         warnings: &summary.warnings,
+        plan_warnings: summary
+            .plan_warnings
+            .iter()
+            .map(|warning| PlanRemark {
+                cause: warning.known(),
+                text: warning.to_string(),
+            })
+            .collect(),
     }
 }

@@ -15,7 +15,7 @@ const LATER: &[(&str, &str)] = &[
     ("", "scaling"),
     (
         "/$defs/run",
-        "shard more disturbed_by_stack against precision bare",
+        "shard more disturbed_by_stack against precision bare plan_warnings",
     ),
     ("/$defs/TrialCounts", "disturbed"),
     (

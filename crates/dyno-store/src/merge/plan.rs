@@ -1,9 +1,9 @@
 //! Whether manifests are of one plan, what their parts leave open, and the plan of all together.
 
 use dyno_model::plan::Reach;
-use dyno_model::plan::{Experiment, ExperimentId, Plan};
+use dyno_model::plan::{Experiment, ExperimentId, Plan, PlanWarning};
 use dyno_model::record::RunManifest;
-use dyno_model::{AdapterDescription, Origin};
+use dyno_model::{AdapterDescription, Cause, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -179,7 +179,7 @@ fn name(part: &RunManifest) -> String {
 
 /// The plan of all parts, each experiment as the part that ran it had it, and in what the parts differ.
 /// The differences stand among the plan's warnings too.
-pub(super) fn merged(parts: &[RunManifest]) -> (Plan, Vec<String>) {
+pub(super) fn merged(parts: &[RunManifest]) -> (Plan, Vec<PlanWarning>) {
     let mut plan = parts[0].plan.clone();
     plan.shard = None;
     let home = |id: ExperimentId| parts.iter().find(|m| m.plan.is_here(id));
@@ -215,25 +215,22 @@ pub(super) fn merged(parts: &[RunManifest]) -> (Plan, Vec<String>) {
     }
     let mut differences = differences(parts);
     if floors_elsewhere > 0 {
-        let experiments = match floors_elsewhere {
-            1 => "1 experiment: its".to_owned(),
-            n => format!("{n} experiments: their"),
-        };
-        differences.push(format!(
-            "× floor is left out for {experiments} floor was measured on another machine"
-        ));
+        differences.push(PlanWarning::FloorElsewhere {
+            experiments: floors_elsewhere,
+        });
     }
     for difference in &differences {
-        if !plan.warnings.contains(difference) {
-            plan.warnings.push(difference.clone());
+        let warning = Cause::Known(difference.clone());
+        if !plan.warnings.contains(&warning) {
+            plan.warnings.push(warning);
         }
     }
     (plan, differences)
 }
 
-/// In what the machines and builds of the parts differ, one line each.
-fn differences(parts: &[RunManifest]) -> Vec<String> {
-    let mut lines = Vec::new();
+/// In what the machines and builds of the parts differ.
+fn differences(parts: &[RunManifest]) -> Vec<PlanWarning> {
+    let mut found = Vec::new();
     let mut compare = |what: &str, of: &dyn Fn(&RunManifest) -> String| {
         let mut values: Vec<(String, Vec<String>)> = Vec::new();
         for part in parts {
@@ -244,11 +241,10 @@ fn differences(parts: &[RunManifest]) -> Vec<String> {
             }
         }
         if values.len() > 1 {
-            let texts = values
-                .iter()
-                .map(|(value, parts)| format!("{value} ({})", parts.join(", ")));
-            let texts: Vec<String> = texts.collect();
-            lines.push(format!("the parts differ in {what}: {}", texts.join("; ")));
+            found.push(PlanWarning::PartsDiffer {
+                what: what.to_owned(),
+                values,
+            });
         }
     };
     compare("machine", &|m| {
@@ -279,7 +275,7 @@ fn differences(parts: &[RunManifest]) -> Vec<String> {
             own.map_or("none".into(), |a| a.version.clone())
         });
     }
-    lines
+    found
 }
 
 /// The adapters of all parts, each name once.

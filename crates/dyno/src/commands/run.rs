@@ -165,7 +165,7 @@ fn prepare(
         request.seed = plan.seed;
     }
     for warning in &plan.warnings {
-        progress.on_event(&RunEvent::Warning(warning.clone()));
+        progress.on_event(&RunEvent::Warning(warning.to_string()));
     }
     let wanted = match &args.like {
         Some(_) => {

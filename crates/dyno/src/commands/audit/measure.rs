@@ -131,7 +131,7 @@ fn run(
     progress: &mut Progress,
 ) -> Result<(Summary, Ending)> {
     for warning in &plan.warnings {
-        progress.on_event(&RunEvent::Warning(warning.clone()));
+        progress.on_event(&RunEvent::Warning(warning.to_string()));
     }
     let planned = Planned {
         catalog: planner.catalog,
