@@ -8,8 +8,8 @@ use dyno_model::cause::{
 };
 use dyno_model::origin::{Binary, Origin, Request, Text};
 use dyno_model::plan::{
-    Experiment, ExperimentId, Extent, Host, Plan, Reach, Refusal, Scheduling, Stack, Testbed,
-    TrialId,
+    Experiment, ExperimentId, Extent, Host, NoFloor, Plan, PlanWarning, Reach, Refusal,
+    RefusalReason, Scheduling, Stack, Testbed, TrialId,
 };
 use dyno_model::record::{
     ClockFacts, Cost, Counts, Distribution, Environment, FORMAT, FailureKind, FlowCounts, HdrText,
@@ -108,7 +108,13 @@ pub fn manifest() -> RunManifest {
                 factors: "64 B callback".into(),
                 reason: "it has no callback delivery".into(),
             }],
-            warnings: vec![Cause::Told("more spinning roles than CPUs".into())],
+            warnings: vec![
+                Cause::Told("more spinning roles than CPUs".into()),
+                Cause::Known(PlanWarning::NoFloor {
+                    experiments: 2,
+                    reason: NoFloor::Refused(RefusalReason::OneHost),
+                }),
+            ],
             against: Some(Against::Build {
                 program: "/opt/dyno-0.0.9/bin/dyno".into(),
                 version: "0.0.9".into(),
@@ -226,10 +232,12 @@ fn origin() -> Origin {
 
 /// What is left of [`manifest`] in format 3.
 pub fn manifest_v3() -> RunManifest {
-    RunManifest {
+    let mut manifest = RunManifest {
         format: 3,
         ..manifest()
-    }
+    };
+    manifest.plan.warnings.truncate(1);
+    manifest
 }
 
 /// What is left of [`completed`] in format 3, which has sentences in the place of causes.

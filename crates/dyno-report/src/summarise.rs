@@ -94,7 +94,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         trials.counted += e.trials.counted;
     }
     Summary {
-        plan_warnings: run.manifest.plan.warnings.clone(),
+        plan_warnings: plan.warnings.iter().take(KEPT).cloned().collect(),
         warnings: run_warnings(run)
             .into_iter()
             .chain(
@@ -185,8 +185,13 @@ fn defaults(adapter: &AdapterDescription) -> Options {
 
 fn run_warnings(run: &Run) -> Vec<String> {
     let plan = &run.manifest.plan;
-    let kept = plan.warnings.iter().take(KEPT);
-    let mut warnings: Vec<String> = kept.map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = Vec::new();
+    // Two that differ in digits that are not shown are one line.
+    for warning in plan.warnings.iter().take(KEPT).map(ToString::to_string) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     if plan.warnings.len() > KEPT {
         let more = Cause::<Warning>::More((plan.warnings.len() - KEPT) as u64);
         warnings.push(more.to_string());

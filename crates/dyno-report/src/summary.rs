@@ -58,7 +58,7 @@ pub struct Summary {
     pub scaling: Vec<ScalingSummary>,
     /// Remarks about the whole run.
     pub warnings: Vec<String>,
-    /// Those of them that the plan had before the run, all of them, as values.
+    /// Those of them that the planner or a merge made, as values: the first 100.
     pub plan_warnings: Vec<Cause<PlanWarning>>,
     /// Whether what ran before a trial made a difference; `None` where the run cannot tell.
     pub carry_over: Option<CarryOverSummary>,

@@ -15,7 +15,7 @@ const LATEST: u64 = 100 * 366 * 86_400 * 1_000_000_000;
 const WIDEST: f64 = 1e30;
 /// Elements of all lists and tables of a trial together.
 const ELEMENTS: usize = 1_000_000;
-/// Those of a manifest's experiments: 40,000 have 45 each.
+/// Those of a manifest's experiments, of its refusals and of its remarks: 40,000 experiments have 45 each.
 const OF_EXPERIMENTS: usize = 1_800_000;
 /// Those of the rest of a manifest. One can take a thousand bytes of memory.
 const OF_THE_REST: usize = 100_000;
@@ -217,7 +217,7 @@ impl Visitor<'_> for Key {
         };
         let name = match key {
             "plan" => Name::Plan,
-            "experiments" | "refused" => Name::Experiments,
+            "experiments" | "refused" | "warnings" => Name::Experiments,
             _ => Name::Other,
         };
         Ok((most, name))
@@ -270,7 +270,7 @@ mod tests {
         for elsewhere in [
             format!(r#"{{"experiments":{list}}}"#),
             format!(r#"{{"plan":[{{"experiments":{list}}}]}}"#),
-            format!(r#"{{"plan":{{"warnings":{list}}}}}"#),
+            format!(r#"{{"plan":{{"stacks":{list}}}}}"#),
         ] {
             let refused = check_manifest(elsewhere.as_bytes()).unwrap_err();
             assert!(refused.to_string().contains("its lists"), "{refused}");

@@ -44,7 +44,7 @@ pub enum PlanWarning {
         experiment: String,
         /// The stack by name.
         stack: String,
-        /// Of each message; `None` where several flows run at the same time.
+        /// The size of each message; `None` where several flows run at the same time.
         payload: Option<PayloadSize>,
         /// Bytes of messages under way and in the hands of receivers.
         need: u64,
@@ -56,9 +56,9 @@ pub enum PlanWarning {
     /// A link is offered more than it carries.
     #[error("{cells}: {overload}")]
     Overload {
-        /// Of which experiments.
+        /// The cells concerned.
         cells: Cells,
-        /// The link, and what it is offered.
+        /// The link, and the load that it is offered.
         overload: Overload,
     },
     /// What waits for an overloaded link is more than the memory that is free.
@@ -69,7 +69,7 @@ pub enum PlanWarning {
         size(*free)
     )]
     Backlog {
-        /// Of which experiments.
+        /// The cells concerned.
         cells: Cells,
         /// Bytes at the end of the window.
         waiting: f64,
@@ -86,7 +86,7 @@ pub enum PlanWarning {
         size(*free)
     )]
     History {
-        /// Of which experiments.
+        /// The cells concerned.
         cells: Cells,
         /// The stack's option, in messages.
         depth: i64,
@@ -138,9 +138,9 @@ pub enum PlanWarning {
         leg: usize,
         /// The chain's name.
         chain: String,
-        /// That of the leg's stack.
+        /// The name of the leg's stack.
         stack: String,
-        /// What it has in the chain alone.
+        /// The options that the stack has only in this chain.
         options: Options,
     },
     /// Experiments that have nothing to be compared with.
@@ -161,7 +161,7 @@ pub enum PlanWarning {
         experiment: String,
         /// The stack by name.
         stack: String,
-        /// That it is compared with.
+        /// The stack that it is compared with.
         base: String,
         /// Why the two cannot take turns.
         reason: NoSlices,
@@ -178,7 +178,7 @@ pub enum PlanWarning {
         values.iter().map(|(value, parts)| format!("{value} ({})", parts.join(", "))).collect::<Vec<_>>().join("; ")
     )]
     PartsDiffer {
-        /// In what.
+        /// The property that differs, such as `machine`.
         what: String,
         /// Each value, with the parts that have it.
         values: Vec<(String, Vec<String>)>,
@@ -189,7 +189,7 @@ pub enum PlanWarning {
         n => format!("{n} experiments: their"),
     })]
     FloorElsewhere {
-        /// How many experiments lose theirs.
+        /// The number of experiments whose floor is left out.
         experiments: usize,
     },
 }
@@ -199,7 +199,7 @@ pub enum PlanWarning {
 pub struct Crowded {
     /// How many.
     pub experiments: usize,
-    /// Of so many.
+    /// The number of all experiments.
     pub of: usize,
     /// The most participants of any of them.
     pub most: usize,
@@ -231,7 +231,7 @@ impl fmt::Display for Store {
 pub struct Cells {
     /// The experiment's name.
     pub experiment: String,
-    /// Of all of them.
+    /// The topology of all of these cells.
     pub topology: Topology,
     /// Their stacks, in the order of the plan.
     pub stacks: Vec<String>,
@@ -264,7 +264,7 @@ pub enum NoFloor {
     /// A floor is measured alone.
     #[error("flows run at the same time, but a floor is measured alone")]
     Flows,
-    /// A socket loses what is not taken in time.
+    /// Sockets lose messages of a flood, so the floor would have to be in shared memory.
     #[error("a flood between hosts has a floor only in shared memory")]
     FloodOverLink,
     /// Fragments are what a stack adds, and no bare datagram.
@@ -279,7 +279,7 @@ pub enum NoFloor {
         /// The wait.
         wait: Wait,
     },
-    /// It takes as long as each of the stacks, so whoever wants it asks for it.
+    /// The floor between hosts takes as long as a stack, so it is only measured if the user names it.
     #[error(
         "between hosts the floor is the stack {stack}; name it as well: `--stack YOURS,{stack}`"
     )]
@@ -316,7 +316,7 @@ pub enum NoLegs {
     /// Gateways have several channels.
     #[error("with {topology} a gateway has several channels, and a leg alone has no such sender")]
     Topology {
-        /// The chain's.
+        /// The topology of the chain.
         topology: Topology,
     },
     /// A leg between other hosts.
@@ -330,9 +330,9 @@ pub enum NoLegs {
         "{cpus} CPUs are too few for {participants} participants of their own; list more in `cpus`, or write \"none\""
     )]
     FewCpus {
-        /// As listed.
+        /// The number of CPUs in `cpus`.
         cpus: usize,
-        /// Of the chain.
+        /// The number of participants of the chain.
         participants: usize,
     },
     /// A leg whose ends take each other's CPU.
@@ -365,18 +365,18 @@ pub enum NoSlices {
         "--slices works only for ping-pong and call: a {workload} does not stop sending between slices"
     )]
     Workload {
-        /// That was asked for.
+        /// The workload of the experiment.
         workload: WorkloadKind,
     },
-    /// What happens once in a trial.
+    /// Flows, faults, starts and counted calls happen once in a trial.
     #[error("flows, faults, starts and counts of system calls need whole trials")]
     Whole,
     /// Messages too far apart.
     #[error("its messages are {gap} apart, and a slice of {slice} would count one or none of them")]
     Gap {
-        /// From reply to request.
+        /// The time from a reply to the next request.
         gap: Nanos,
-        /// Of each side.
+        /// The length of a slice.
         slice: Nanos,
     },
     /// A reply waits longer than its timeout.
@@ -384,7 +384,7 @@ pub enum NoSlices {
         "its timeout of {timeout} ends while a reply waits for the next slice of its side, and the message would count as lost"
     )]
     Timeout {
-        /// Of a reply.
+        /// The time that a reply may take.
         timeout: Nanos,
     },
     /// An echo that sleeps answers in slices of the other side.
@@ -409,13 +409,13 @@ pub enum NoSlices {
     Pairs {
         /// As the suite says.
         window: Nanos,
-        /// Of each side.
+        /// The length of a slice.
         slice: Nanos,
-        /// That the window has.
+        /// The pairs of slices in the window.
         pairs: u64,
-        /// That it needs.
+        /// The least number of pairs.
         least: u64,
-        /// That it may have.
+        /// The largest number of pairs.
         most: u64,
     },
     /// The host would disturb one side more.

@@ -95,7 +95,7 @@ struct Run<'a> {
     #[cfg_attr(feature = "schema", schemars(with = "Vec<super::schema::Refused>"))]
     refused: &'a [Refusal],
     warnings: &'a [String],
-    /// Those of `warnings` that the plan had before the run, with their values.
+    /// The remarks of the planner and of `dyno merge` with their values, the first 100 of them. `warnings` has the same as lines, each once.
     plan_warnings: Vec<PlanRemark<'a>>,
 }
 

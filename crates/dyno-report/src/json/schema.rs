@@ -72,8 +72,8 @@ written! {
         "type": "object",
         "properties": {
             "cause": {
-                "description": "The cause, as a stable word. Absent for causes that are left out, \
-                    and in runs before format 4, which have only the text.",
+                "description": "The cause, as a stable word. Absent for causes that are left out or that this Dyno does not know, \
+                    and where the run has only the text, as before format 4.",
                 "type": "string",
             },
             "values": {
