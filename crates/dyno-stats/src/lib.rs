@@ -12,6 +12,7 @@
 //! - [`quantile_ratio`]: how many times the floor; both sides are resampled independently.
 //! - [`extent`]: counts and bounds, the other columns of a table; [`log_bins`]: the shape of a distribution.
 //! - [`fit_line`]: the scaling factor S of time over payload size.
+//! - [`growth()`]: how a figure changes with the number of participants.
 //! - [`stability()`]: whether a repeat of the run would show the same; [`within()`]: how precise an
 //!   estimate is, for whoever decides to go on.
 //! - [`Mean`]: a figure that each trial has one of and that may be below zero.
@@ -52,6 +53,7 @@ mod drift;
 mod expect;
 mod fit;
 mod further;
+mod growth;
 mod host;
 mod mean;
 mod modes;
@@ -82,6 +84,7 @@ pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits, most_marked};
 pub use fit::{Fit, fit_line};
 pub use further::{POWER, further_trials};
+pub use growth::{Course, Growth, Law, NoGrowth, Ranged, growth};
 pub use host::{Begins, HostGaps, explained};
 pub use mean::Mean;
 pub use modes::{Modes, modes};

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may unwrap")]
 
 mod false_alarms;
+mod growth;
 mod intervals;
 mod properties;
 mod slices;
