@@ -329,6 +329,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("starts", starts::starts()),
         ("outages", outages::outages()),
         ("idle", idle::idle()),
+        ("growing", idle::growing()),
         ("l4re", l4re::l4re()),
     ]
 }

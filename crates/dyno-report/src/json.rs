@@ -7,6 +7,7 @@ mod evidence;
 mod experiment;
 mod factors;
 mod flow;
+mod growth;
 mod metric;
 mod outage;
 #[cfg(feature = "schema")]

@@ -33,6 +33,7 @@ mod floor;
 mod flows;
 mod format;
 mod grid;
+mod growth;
 mod host;
 mod in_copies;
 mod json;
@@ -86,12 +87,12 @@ pub use summarise::{SummaryOptions, summarise, summarise_light};
 pub use summary::{
     AGAINST_ALONE, AddedSummary, AloneRatio, AnswerSummary, AnswersSummary, BareSummary,
     CarryOverFinding, CarryOverSummary, ChainSummary, CopySummary, Covariate, CovariateSummary,
-    DeafEnd, ExperimentSummary, FailedAs, FailureGroup, FloorRatio, Further, GatewaySummary,
-    HeldRequirement, HostClockSummary, HostSummary, HostTail, LEAST_TRIALS, LegSummary,
-    LoadOutcome, MadeOf, MetricSummary, ModeGroup, ModesSummary, NetworkSummary, NoRatio,
-    OutageSummary, PartSummary, PrecisionSummary, QUANTILES, Relapse, Requirement, RunSummary,
-    ScalingSummary, Spread, Summary, TOLD_BY, TrialCounts, WarmupSummary, WithDisturbed,
-    more_answers,
+    DeafEnd, EXTRAPOLATED, ExperimentSummary, FailedAs, FailureGroup, FigureGrowth, FloorRatio,
+    Further, GatewaySummary, GrowthSummary, HeldRequirement, HostClockSummary, HostSummary,
+    HostTail, LEAST_TRIALS, Lacking, LegSummary, LoadOutcome, MadeOf, MetricSummary, ModeGroup,
+    ModesSummary, NetworkSummary, NoFit, NoRatio, OutageSummary, PartSummary, PrecisionSummary,
+    QUANTILES, Reach, Relapse, Requirement, RunSummary, ScalingSummary, Spread, Summary, TOLD_BY,
+    TrialCounts, WarmupSummary, WithDisturbed, more_answers,
 };
 pub use text::{cell, clean, is_hidden, printable, wrap};
 pub use when::utc;
@@ -148,6 +149,13 @@ pub fn render(summary: &Summary, format: Format, options: &RenderOptions) -> Str
     let answers = summary.answers.as_ref().filter(|_| markdown);
     let head = answers.map_or_else(String::new, markdown::answers);
     net(head + &text, options.color)
+}
+
+/// The laws of growth of a run as text, ended by a newline; `markdown`: as GitHub tables, of any width. [`None`] where no
+/// experiments of the run differ in their number of participants only.
+pub fn render_growth(summary: &Summary, options: &RenderOptions, markdown: bool) -> Option<String> {
+    let has_any = !summary.growth.is_empty();
+    has_any.then(|| net(growth::render(summary, options, markdown), options.color))
 }
 
 /// The table of stacks of the experiments that `keep` selects. Starts and outages have columns of their own, so they have tables of

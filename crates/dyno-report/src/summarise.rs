@@ -17,7 +17,7 @@ use crate::summary::{
 };
 use crate::totals::{figures, processes};
 use crate::{
-    carry_over, causes, chains, clocks, flows, host, in_copies, modes, precision, scaling,
+    carry_over, causes, chains, clocks, flows, growth, host, in_copies, modes, precision, scaling,
 };
 use dyno_model::TrialId;
 use dyno_model::cause::{Cause, FailureCause, Warning};
@@ -111,6 +111,7 @@ fn of_samples(samples: Samples<'_>, options: &SummaryOptions) -> Summary {
         capacity: None,
         answers: None,
         scaling: scaling::summarise(samples, &options.bootstrap),
+        growth: growth::summarise(run),
     }
 }
 

@@ -9,6 +9,7 @@ mod copy;
 mod daemon;
 mod evidence;
 mod flow;
+mod growth;
 mod made_of;
 mod metric;
 mod network;
@@ -26,6 +27,7 @@ pub use evidence::{
     PrecisionSummary, WarmupSummary,
 };
 pub use flow::{AGAINST_ALONE, AloneRatio};
+pub use growth::{EXTRAPOLATED, FigureGrowth, GrowthSummary, Lacking, NoFit, Reach};
 pub use made_of::{Further, MadeOf};
 pub use metric::{MetricSummary, QUANTILES};
 pub use network::NetworkSummary;
@@ -56,6 +58,8 @@ pub struct Summary {
     pub refused: Vec<Refusal>,
     /// How latency grows with size, for each group of streams that differ in their payload only.
     pub scaling: Vec<ScalingSummary>,
+    /// How the figures of idle participants change with their number, for each group of idle experiments that differ in it only.
+    pub growth: Vec<GrowthSummary>,
     /// Remarks about the whole run.
     pub warnings: Vec<String>,
     /// Those of them that the planner or a merge made, as values: the first 100.

@@ -63,3 +63,18 @@ pub fn idle() -> Run {
     b.failed(broken, FailureKind::Hang, "match", message, &[]);
     b.build()
 }
+
+/// CPU time that grows with n, with n·log n and with n², of 2 to 32 participants; packets grow with n², and one stack sends none.
+pub fn growing() -> Run {
+    let mut b = Builder::new("growth", "what more participants cost", "stacks");
+    for side in [1, 2, 4, 8, 16] {
+        let n = 2 * u64::from(side);
+        let id = add_idle(&mut b, "udp", side, 200);
+        for trial in b.records(id) {
+            trial.idle.as_mut().unwrap().links = Some(Vec::new());
+        }
+        add_idle(&mut b, "zenoh-udp", side, 200 * u64::from(n.ilog2()));
+        add_idle(&mut b, "cyclonedds", side, 50 * n);
+    }
+    b.build()
+}

@@ -1,6 +1,7 @@
 //! The document of the JSON interface and its head.
 
 use super::experiment::{Experiment, experiment};
+use super::growth::{GrowthJson, growth};
 use super::scaling::{Scaling, scaling};
 use crate::flagged::FlagRates;
 use crate::summary::{AnswersSummary, BareSummary, CarryOverSummary, Summary, TrialCounts};
@@ -21,6 +22,7 @@ impl<'a> From<&'a Summary> for Document<'a> {
             run: run(summary),
             experiments: summary.experiments.iter().map(one).collect(),
             scaling: summary.scaling.iter().map(scaling).collect(),
+            growth: summary.growth.iter().map(growth).collect(),
             carry_over: summary.carry_over.as_ref(),
             capacity: summary.capacity.as_ref(),
         }
@@ -46,6 +48,10 @@ pub(super) struct Document<'a> {
     /// How the median service time grows with the size of messages: one per group of streams that differ in their payload only
     /// and have three sizes or more. Absent in documents of an older Dyno.
     scaling: Vec<Scaling<'a>>,
+    /// How the figures of idle participants change with their number: one per group of idle experiments that differ in it only. Absent
+    /// where the run has no such group, and in documents of an older Dyno.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    growth: Vec<GrowthJson<'a>>,
     /// Whether what ran before a trial made a difference: a randomisation test over the random order of the run. Absent where
     /// the run had too few orders to choose from, and in documents of an older Dyno.
     #[serde(skip_serializing_if = "Option::is_none")]

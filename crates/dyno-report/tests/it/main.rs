@@ -9,6 +9,7 @@ mod daemons;
 mod evidence;
 mod flows;
 mod formats;
+mod growth;
 mod idle;
 mod in_copies;
 mod light;

@@ -17,6 +17,7 @@ behind. An output directory must be new or empty.
   dyno show new --format gbench -o new.json     then: compare.py benchmarks old.json new.json
   dyno show latest --format parquet -o tables   tables/results.parquet, and tables/samples.parquet
                                                 if raw samples were kept
+  dyno show latest --growth                     laws of growth, of a run of the suite `growth`
   dyno show latest --format hdr -o histograms   two files for each experiment and metric")]
 pub(crate) struct ShowArgs {
     /// A run directory, or `latest` for the newest one in ./runs. If RUN is a file, Dyno reads it as the output of
@@ -41,6 +42,10 @@ pub(crate) struct ShowArgs {
     /// list of all columns.
     #[arg(long, value_name = "LIST")]
     pub(crate) columns: Option<Columns>,
+    /// Show how CPU time, packets, memory and the other figures of `idle` participants change with their number: exponents with
+    /// intervals, the laws that fit, and what they extrapolate to (table and markdown).
+    #[arg(long, conflicts_with_all = ["wide", "columns", "notes"])]
+    pub(crate) growth: bool,
     /// How many remarks to print below the table [default: `short` on a terminal, otherwise `all`].
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) notes: Option<NotesArg>,

@@ -20,6 +20,13 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
     if imported::is_output(&args.run, args.output.tool) {
         return show_output(args);
     }
+    if args.growth && !matches!(args.format, ShowFormat::Table | ShowFormat::Markdown) {
+        return Err(failure!(
+            Usage,
+            "--growth is a table for people: leave --format out, or take markdown; `--format json` without --growth has the laws in \
+             its field `growth`"
+        ));
+    }
     let folder = match args.format {
         ShowFormat::Parquet => Some(FolderFormat::Parquet),
         ShowFormat::Hdr => Some(FolderFormat::Hdr),
@@ -48,7 +55,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
                 None => terminal::render_options(),
             };
             asked(args, &mut options);
-            let (text, whole) = text(&directory, args.format, &options)?;
+            let contents = match args.growth {
+                true => Contents::Growth,
+                false => Contents::Results,
+            };
+            let (text, whole) = text(&directory, (args.format, contents), &options)?;
             output::put(out, &text)?;
             whole
         }
@@ -56,20 +67,36 @@ pub(crate) fn show(args: &ShowArgs) -> Result {
     Ok(judged::completeness(whole).into())
 }
 
+/// What is shown of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Results,
+    /// How figures change with the number of participants.
+    Growth,
+}
+
 /// A run in a format that is one text, and whether all of the run could be read. The text of a large run is kept beside
 /// it, and is what was kept where nothing that it is made of has changed.
-fn text(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
+fn text(
+    directory: &Path,
+    (format, contents): (ShowFormat, Contents),
+    options: &RenderOptions,
+) -> Result<(String, bool)> {
     // What cannot be read is told where the run is.
     let kept = program().and_then(|program| {
         let host = rustix::system::uname();
         let maker = format!("{program} {options:?} {directory:?} {:?}", host.nodename());
-        let name = format!("{format:?}").to_lowercase();
+        let name = match contents {
+            Contents::Results => format!("{format:?}"),
+            Contents::Growth => format!("{format:?}{contents:?}"),
+        };
+        let name = name.to_lowercase();
         Shown::of(directory, &name, &maker).ok().flatten()
     });
     if let Some(text) = kept.as_ref().and_then(Shown::read) {
         return Ok((text, true));
     }
-    let (text, whole) = made(directory, format, options)?;
+    let (text, whole) = made(directory, (format, contents), options)?;
     if whole && let Some(kept) = kept {
         // A directory that cannot be written to keeps nothing, and nothing is lost.
         let _ = kept.keep(&text);
@@ -91,7 +118,11 @@ fn program() -> Option<String> {
 #[cfg(target_env = "gnu")]
 const GIVEN_BACK: libc::c_int = 1 << 20;
 
-fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result<(String, bool)> {
+fn made(
+    directory: &Path,
+    (format, contents): (ShowFormat, Contents),
+    options: &RenderOptions,
+) -> Result<(String, bool)> {
     #[cfg(target_env = "gnu")]
     // SAFETY: it has no pointer, and no other thread of this process allocates yet, as mallopt(3) asks.
     unsafe {
@@ -121,6 +152,11 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
             (read.run, summary, whole)
         }
     };
+    if contents == Contents::Growth {
+        let is_markdown = format == ShowFormat::Markdown;
+        let text = dyno_report::render_growth(&summary, options, is_markdown);
+        return Ok((text.ok_or_else(|| no_growth(directory))?, whole));
+    }
     if is_table {
         requirements::judge(&run, &mut summary)?;
     }
@@ -160,6 +196,15 @@ fn made(directory: &Path, format: ShowFormat, options: &RenderOptions) -> Result
     Ok((text, whole))
 }
 
+fn no_growth(directory: &Path) -> Failure {
+    failure!(
+        Usage,
+        "the run {} has no stack with the workload `idle` and several numbers of participants, which --growth needs: `dyno run growth` \
+         measures them",
+        directory.display()
+    )
+}
+
 /// The output of another tool, as far as it bears.
 fn show_output(args: &ShowArgs) -> Result {
     let format = match args.format {
@@ -178,6 +223,7 @@ fn show_output(args: &ShowArgs) -> Result {
     let of_runs = [
         ("--wide", args.wide),
         ("--columns", args.columns.is_some()),
+        ("--growth", args.growth),
         ("--notes", args.notes.is_some()),
     ];
     if let Some((flag, _)) = of_runs.iter().find(|(_, given)| *given) {

@@ -106,3 +106,27 @@ fn a_participant_that_never_hears_its_peers_is_named() {
     );
     assert!(trials[0]["idle"].is_null());
 }
+
+#[test]
+fn laws_of_growth_are_shown_of_runs_that_have_several_numbers_of_participants() {
+    let place = Place::new();
+    place.suite("one", &suite(r#""udp""#, "1-1", ""));
+    place.measure("one", &[]);
+    let shown = place.run(&["show", "out", "--growth"]).with_code(2);
+    shown.says("`dyno run growth`");
+    let several = "[experiment.matrix]\ntopology = [\"1-1\", \"2-2\"]";
+    let text = suite(r#""udp""#, "1-1", several);
+    place.suite("several", &text.replacen("topology = \"1-1\"\n", "", 1));
+    let run = ["run", "several", "--out", "grown", "--quiet"];
+    place.run(&run).with_code(0);
+    let shown = place.run(&["show", "grown", "--growth"]).with_code(0);
+    shown
+        .says("idle CPU")
+        .says("needs 4 numbers of participants, has 2");
+    let growth = &place.show("grown")["growth"];
+    assert_eq!(growth[0]["participants"], serde_json::json!([2, 4]));
+    for refused in [["--format", "json"], ["--columns", "p50"]] {
+        let more = ["show", "grown", "--growth", refused[0], refused[1]];
+        place.run(&more).with_code(2).says(refused[0]);
+    }
+}
