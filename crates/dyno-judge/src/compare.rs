@@ -26,10 +26,11 @@ pub use words::Headline;
 use crate::difference::{Aspect, Differences, Kernel, RunFacts, costs_apart};
 use crate::origin::{added_later, untold};
 use control::control;
+use dyno_model::Experiment;
 use dyno_model::plan::{Host, Plan, Reach};
 use dyno_model::record::Run;
 use dyno_stats::Pairing;
-use matching::{Matched, match_cells, one_stack_each};
+use matching::{Matched, match_cells, most_alike, one_stack_each};
 use table::Table;
 
 /// Why two runs are not held against each other: one is of emulated machines, and the other is not of the same.
@@ -101,9 +102,7 @@ fn runs(
         testbed(&b.plan),
     );
     found.note(Aspect::Suite, "suite", &a.plan.suite, &b.plan.suite);
-    for (x, y) in &pairs {
-        found.parameters(x, y);
-    }
+    asked(&mut found, &pairs, [&a.plan, &b.plan], stacks.as_ref());
     let same = pairs.iter().filter(|(x, y)| x.stack == y.stack);
     let with_legs = same.flat_map(|(x, _)| {
         let chain = a.plan.stacks.get(&x.stack).and_then(|s| s.chain.as_ref());
@@ -146,6 +145,24 @@ fn runs(
         }
     }
     comparison
+}
+
+/// What the suites asked for otherwise in the cells that match, or, where none does, in the most alike ones.
+fn asked(
+    found: &mut Differences,
+    pairs: &[(&Experiment, &Experiment)],
+    [base, new]: [&Plan; 2],
+    stacks: Option<&(String, String)>,
+) {
+    for (x, y) in pairs {
+        found.parameters(x, y);
+    }
+    if pairs.is_empty() {
+        for (x, y) in most_alike(base, new, stacks) {
+            found.factors(x, y);
+            found.parameters(x, y);
+        }
+    }
 }
 
 fn testbed(plan: &Plan) -> String {

@@ -3,7 +3,7 @@
 
 use crate::cell::question_and_exchange;
 use dyno_model::chain::{Chain, ChainLeg, Gateway};
-use dyno_model::factors::{self, BetweenRuns, Factor};
+use dyno_model::factors::{self, BetweenRuns};
 use dyno_model::plan::Plan;
 use dyno_model::record::{Environment, RunManifest};
 use dyno_model::{AdapterDescription, Experiment, Options};
@@ -340,22 +340,31 @@ impl Differences {
         }
     }
 
-    /// What the suite asked for besides the question, where two cells of the same question differ.
-    pub(crate) fn parameters(&mut self, base: &Experiment, new: &Experiment) {
-        let mut note = |what, a: String, b: String| {
-            let what = format!("{what} of {}", base.name);
-            self.note(Aspect::Suite, what, a, b);
-        };
-        let is_named = |f: &&Factor| f.between_runs == BetweenRuns::Named;
-        for factor in factors::all().filter(is_named) {
+    /// What makes two cells different questions.
+    pub(crate) fn factors(&mut self, base: &Experiment, new: &Experiment) {
+        self.of_kind(BetweenRuns::Apart, base, new);
+    }
+
+    fn of_kind(&mut self, kind: BetweenRuns, base: &Experiment, new: &Experiment) {
+        for factor in factors::all().filter(|f| f.between_runs == kind) {
             // The title stands in front already.
             let text = |e: &Experiment| {
                 let text = (factor.text)(e);
                 let value = text.strip_prefix(factor.title).map(str::trim_start);
                 value.unwrap_or(&text).to_owned()
             };
-            note(factor.title, text(base), text(new));
+            let what = format!("{} of {}", factor.title, base.name);
+            self.note(Aspect::Suite, what, text(base), text(new));
         }
+    }
+
+    /// What the suite asked for besides the question, where two cells of the same question differ.
+    pub(crate) fn parameters(&mut self, base: &Experiment, new: &Experiment) {
+        self.of_kind(BetweenRuns::Named, base, new);
+        let mut note = |what, a: String, b: String| {
+            let what = format!("{what} of {}", base.name);
+            self.note(Aspect::Suite, what, a, b);
+        };
         let settle = |e: &Experiment| e.settle.map_or_else(String::new, |n| n.to_string());
         note("warm-up", base.warmup.to_string(), new.warmup.to_string());
         note("longest warm-up", settle(base), settle(new));

@@ -3,7 +3,7 @@
 use super::comparison::LeftOut;
 use crate::cell;
 use dyno_model::Experiment;
-use dyno_model::factors::question;
+use dyno_model::factors::{apart, question};
 use dyno_model::plan::Plan;
 use std::collections::BTreeSet;
 
@@ -70,6 +70,25 @@ pub(super) fn match_cells<'a>(
         left_out.push(one_sided(e, ["base", "the new run"], new, &back(&e.stack)));
     }
     Matched { pairs, left_out }
+}
+
+/// Of two plans of which no cells match: for each cell of the new one, the cell of the base with its name and stack that differs in the
+/// fewest factors. What differs between the two is why they are not compared.
+pub(super) fn most_alike<'a>(
+    base: &'a Plan,
+    new: &'a Plan,
+    stacks: Option<&(String, String)>,
+) -> Vec<(&'a Experiment, &'a Experiment)> {
+    let is_alike = |x: &Experiment, y: &Experiment| {
+        let stands_for = stacks.is_some_and(|(old, young)| (&x.stack, &y.stack) == (old, young));
+        x.name == y.name && (x.stack == y.stack || stands_for)
+    };
+    let of = |y: &'a Experiment| {
+        let alike = cell::own(base).filter(|x| is_alike(x, y));
+        let nearest = alike.min_by_key(|x| apart().filter(|f| f.key(x) != f.key(y)).count());
+        nearest.map(|x| (x, y))
+    };
+    cell::own(new).filter_map(of).collect()
 }
 
 /// A cell of the first side alone, with the reason for which the plan of the other refused it, if it

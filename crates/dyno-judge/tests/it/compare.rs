@@ -5,7 +5,7 @@ use dyno_judge::{
     Aspect, CheckOptions, CompareHistory, CompareOptions, ComparedCell, Comparison, Figure,
     Finding, Limits, Row, Status, check, compare, compare_with_history, compare_within,
 };
-use dyno_model::plan::{Against, More, Refusal};
+use dyno_model::plan::{Against, Extent, More, Refusal, Scheduling};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Metric, Nanos, OptionValue, PayloadSize};
 use dyno_report::{Format, RenderOptions};
@@ -872,4 +872,30 @@ fn what_the_new_side_no_longer_measures_is_said_first() {
         first.starts_with("No longer measured: uds-stream: round-trip"),
         "{all:#?}"
     );
+}
+
+#[test]
+fn runs_without_a_common_cell_name_the_factors_that_keep_them_apart() {
+    let mut base = Builder::new(0);
+    base.measured("pipe", 9_000.0);
+    let mut new = Builder::new(1);
+    let e = new.experiment("pipe", |e| {
+        e.scheduling = Scheduling::Fifo(50);
+        e.warmup = Extent::Messages(7);
+    });
+    new.trials(e, 9_000.0);
+    let c = compare(&base.build(), &new.build(), &how());
+    assert_eq!(c.cells, []);
+    let of = |what: &str| {
+        let mut all = c.differences.iter();
+        let found = all.find(|d| d.what.starts_with(what));
+        found.map(|d| (d.base.as_str(), d.new.as_str()))
+    };
+    assert_eq!(
+        of("scheduling of "),
+        Some(("SCHED_OTHER", "SCHED_FIFO 50")),
+        "{:?}",
+        c.differences
+    );
+    assert!(of("warm-up of ").is_some(), "{:?}", c.differences);
 }
