@@ -20,6 +20,7 @@ mod scorecard;
 mod select;
 
 pub(crate) use judge::{cpu_share, judge as judge_one, start, tails};
+pub use junit::junit_of_error;
 pub(crate) use junit::{junit_case, junit_suite};
 pub(crate) use limits::nothing_was_checked;
 pub use limits::{Bound, Limit, Limits, LimitsError};

@@ -40,7 +40,7 @@ mod trend;
 pub use book::{HistoryRun, Machine};
 pub use check::{
     Bound, Candidate, CheckOptions, CheckReport, Checked, Limit, Limits, LimitsError, Measure,
-    Score, Scorecard, Status, check, parse_quantile, parse_share, requirements,
+    Score, Scorecard, Status, check, junit_of_error, parse_quantile, parse_share, requirements,
 };
 pub use compare::{
     CompareHistory, CompareOptions, Compared, ComparedCell, Comparison, Finding, Headline, LeftOut,

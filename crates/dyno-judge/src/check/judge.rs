@@ -28,6 +28,7 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     };
     let trials = counted.trials();
     let finding = counted.finding(&trials);
+    let is_open_by_scatter = counted.is_open_by_scatter(&trials, &finding);
     let (status, reason) = match Status::from(finding.standing) {
         Status::Pass => match counted.unsure(&trials, &finding) {
             Some(but) => (Status::Undecided, but),
@@ -41,12 +42,23 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
                 finding.reason
             ),
         ),
+        // More trials of this kind make nothing pass, whatever their number.
+        Status::Undecided
+            if trials.all_disturbed() && finding.further.is_some() && finding.found.is_some() =>
+        {
+            (
+                Status::Undecided,
+                "the host disturbed every trial, so the limit cannot pass; by these trials, its \
+                 interval contains the limit"
+                    .into(),
+            )
+        }
         other => (other, finding.reason),
     };
-    let all_disturbed = trials.all_disturbed() && finding.found.is_some();
+    let all_disturbed = trials.all_disturbed();
     let trials_used = trials.records().len();
     let mut remarks = trials.remarks;
-    if all_disturbed {
+    if all_disturbed && finding.found.is_some() {
         remarks.push(format!(
             "the host disturbed every trial ({trials_used}), so Dyno uses the disturbed trials"
         ));
@@ -60,6 +72,8 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         reason,
         remarks,
         further: finding.further,
+        all_disturbed,
+        is_open_by_scatter,
     }
 }
 
@@ -119,20 +133,45 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The floor, where the limit is on the ratio to it.
+    fn floor(&self) -> Option<ExperimentId> {
+        let is_ratio = matches!(self.limit.measure, Measure::XFloor(_));
+        self.e.floor.filter(|_| is_ratio)
+    }
+
+    /// The experiments whose trials the limit is judged by.
+    fn ids(&self) -> impl Iterator<Item = ExperimentId> {
+        std::iter::once(self.e.id).chain(self.floor())
+    }
+
+    /// Whether nothing but the scatter of the trials, or too few of them, leaves the limit undecided: no trial failed or is missing, the host
+    /// did not disturb all of them, and no loss makes the figure infinite.
+    fn is_open_by_scatter(&self, trials: &Trials<'_>, finding: &Finding) -> bool {
+        let is_least = matches!(self.limit.bound.line(), Line::AtLeast(_));
+        let is_open = match (finding.standing, finding.found) {
+            (Standing::Between, Some(found)) => {
+                found.value.is_finite() && (found.value > 0.0 || !is_least)
+            }
+            (Standing::Refused, _) => finding.is_too_few,
+            _ => false,
+        };
+        is_open
+            && finding.but.is_none()
+            && self.limit.measure != Measure::Deaf
+            && !trials.all_disturbed()
+            && self.ids().all(|id| Shortfall::of(self.run, id).is_none())
+    }
+
     /// Why a limit that the trials that count keep is not passed.
     fn unsure(&self, trials: &Trials<'_>, finding: &Finding) -> Option<String> {
         if let Some(but) = &finding.but {
             return Some(but.clone());
         }
         let Case { run, e, .. } = *self;
-        let floor = e
-            .floor
-            .filter(|_| matches!(self.limit.measure, Measure::XFloor(_)));
-        let ids: Vec<ExperimentId> = std::iter::once(e.id).chain(floor).collect();
         let kept = &finding.reason;
-        for id in &ids {
-            if let Some(short) = Shortfall::of(run, *id) {
-                let whose = if *id == e.id { "" } else { " of the floor" };
+        for id in self.ids() {
+            if let Some(short) = Shortfall::of(run, id) {
+                let whose = if id == e.id { "" } else { " of the floor" };
                 let short = short.text_of(whose);
                 return Some(format!(
                     "{short}; judged by the other trials, the limit passes: {kept}"
@@ -144,7 +183,9 @@ impl<'a> Case<'a> {
                 "the host disturbed every trial; judged by these trials, the limit passes: {kept}"
             ));
         }
-        let below = floor.map_or_else(|| vec![Basis::COUNTED], |floor| Basis::all(run, floor));
+        let below = self
+            .floor()
+            .map_or_else(|| vec![Basis::COUNTED], |floor| Basis::all(run, floor));
         let others = Basis::others(&Basis::all(run, e.id), &below);
         others.into_iter().find_map(|(basis, below)| {
             let case = Case {
@@ -194,7 +235,7 @@ impl<'a> Case<'a> {
                     let e = of_clocks(&e, (share(trials, &own), share(&below, &floor)));
                     interval(&e, self.limit, own.len().min(floor.len()), how.confidence)
                 }
-                None => Finding::unknown(format!(
+                None => Finding::too_few(format!(
                     "there is no ratio: too few samples of it or of its floor for {}",
                     rank(q)
                 )),
@@ -312,6 +353,7 @@ fn judge_quantile(
         }
         refused @ Quantile::Refused { have, need } => Finding {
             further: refused.further_trials(samples.len() as u64),
+            is_too_few: have > 0,
             ..Finding::unknown(format!(
                 "{} needs {need} samples, but there are {have}: {advice}",
                 rank(q)
@@ -383,7 +425,7 @@ fn of_each(values: Vec<f64>, limit: &Limit, how: &CheckOptions, nothing: &str) -
         ));
     }
     if values.len() < 2 {
-        return Finding::unknown("an interval over trials needs two trials, but there is only one");
+        return Finding::too_few("an interval over trials needs two trials, but there is only one");
     }
     // Each figure over one: the ratio's interval is then that of the figures themselves.
     let ones = vec![1.0; values.len()];
@@ -417,6 +459,7 @@ fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
         ),
         but: None,
         further: None,
+        is_too_few: false,
     }
 }
 

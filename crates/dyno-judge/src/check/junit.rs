@@ -24,6 +24,26 @@ impl CheckReport {
     }
 }
 
+/// The JUnit XML document of a check that ended with an error before it judged anything: one test case with that error.
+///
+/// # Errors
+/// As for [`CheckReport::junit`].
+pub fn junit_of_error(limits: &str, run: &str, message: String) -> io::Result<String> {
+    let result = JunitResult {
+        kind: JunitKind::Error,
+        what: "not checked".to_owned(),
+        text: message.clone(),
+        message,
+    };
+    let case = JunitCase {
+        class: limits.to_owned(),
+        name: format!("check of {run}"),
+        results: vec![result],
+        ..JunitCase::default()
+    };
+    junit_suite(limits.to_owned(), run, "", None, vec![case]).xml()
+}
+
 /// A suite of judgements of a run.
 pub(crate) fn junit_suite(
     name: String,

@@ -56,6 +56,8 @@ fn result(limit: &Limit, r: &Refusal, e: Experiment) -> Checked {
         reason: format!("refused when the run was planned{factors}: {}", r.reason),
         remarks: Vec::new(),
         further: None,
+        all_disturbed: false,
+        is_open_by_scatter: false,
     }
 }
 

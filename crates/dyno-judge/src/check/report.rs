@@ -71,6 +71,10 @@ pub struct Checked {
     /// So many further trials of the experiment would decide with a chance of [`POWER`](dyno_stats::POWER), or without a figure would give
     /// one; `None`: it is decided, or nobody knows.
     pub further: Option<u64>,
+    /// Whether the host disturbed every trial. Such trials never make a limit pass.
+    pub all_disturbed: bool,
+    /// Whether the scatter of the trials, or too few of them, is the only thing that can leave it undecided.
+    pub is_open_by_scatter: bool,
 }
 
 /// All limits of a file held against a run.
@@ -110,15 +114,29 @@ impl CheckReport {
         measured.filter(|r| r.status == Status::Undecided).count()
     }
 
-    /// Of each undecided result, [`further`](Checked::further).
+    /// Of each undecided result that more trials may decide, [`further`](Checked::further): the host did not disturb every trial.
     pub fn further(&self) -> Vec<Option<u64>> {
-        self.undecided().map(|r| r.further).collect()
+        self.undisturbed().map(|r| r.further).collect()
+    }
+
+    /// Number of undecided results of which the host disturbed every trial: not more trials but a quieter host helps.
+    pub fn disturbed(&self) -> usize {
+        self.undecided().filter(|r| r.all_disturbed).count()
+    }
+
+    /// Whether the scatter of trials, or too few of them, is all that leaves results undecided.
+    pub fn is_open_by_scatter(&self) -> bool {
+        self.undecided().all(|r| r.is_open_by_scatter)
     }
 
     /// Whether further trials are named that give a figure, which may be undecided again.
     pub fn lacks_figures(&self) -> bool {
-        self.undecided()
+        self.undisturbed()
             .any(|r| r.further.is_some() && r.found.is_none())
+    }
+
+    fn undisturbed(&self) -> impl Iterator<Item = &Checked> {
+        self.undecided().filter(|r| !r.all_disturbed)
     }
 
     fn undecided(&self) -> impl Iterator<Item = &Checked> {

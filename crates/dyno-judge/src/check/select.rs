@@ -1,12 +1,16 @@
 //! On which experiments of a run a limit is put, and what to say where it is put on none.
 
 use super::limits::{Chosen, Limit};
+use super::measure::Measure;
 use crate::cell;
 use dyno_model::Experiment;
 use dyno_model::plan::Plan;
 use dyno_toml::suggest::nearest;
 use dyno_toml::{Problem, Problems};
 use std::collections::BTreeSet;
+
+/// So many experiments are named with their metrics.
+const EXPERIMENTS_NAMED: usize = 3;
 
 pub(super) fn allows<T: PartialEq>(chosen: &[Chosen<T>], value: &T) -> bool {
     chosen.is_empty() || chosen.iter().any(|c| c.value == *value)
@@ -23,9 +27,13 @@ fn allows_flow(chosen: &[Chosen<String>], e: &Experiment) -> bool {
 /// Whether a limit is put on one of the run's [own](cell::own) experiments. Yardsticks and loopbacks are judged only where `stack`
 /// names them: nobody's requirement is meant for them.
 pub(super) fn selects(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
+    limit.measure.applies_to(e) && is_chosen(limit, plan, e)
+}
+
+/// Whether all selectors of a limit choose an experiment, which may lack the metric.
+fn is_chosen(limit: &Limit, plan: &Plan, e: &Experiment) -> bool {
     let s = &limit.selector;
     (!is_yardstick(plan, e) || !s.stack.is_empty())
-        && limit.measure.applies_to(e)
         && allows(&s.suite, &plan.suite)
         && allows(&s.experiment, &e.name)
         && allows_flow(&s.flow, e)
@@ -119,6 +127,10 @@ fn first_of(names: &[&str]) -> String {
 
 /// Why a limit whose selectors all match something still selects nothing.
 pub(super) fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
+    let chosen: Vec<&Experiment> = cell::own(plan)
+        .filter(|e| is_chosen(limit, plan, e))
+        .collect();
+    let instead = metrics_of(&chosen);
     let kinds = dyno_model::WorkloadKind::ALL;
     let applicable: Vec<&str> = kinds
         .iter()
@@ -126,25 +138,49 @@ pub(super) fn nothing_selected(limit: &Limit, plan: &Plan) -> String {
         .map(|k| k.as_str())
         .collect();
     let mut all = cell::own(plan);
+    let text = limit.measure.text();
     if !all.any(|e| limit.measure.applies_to(e)) {
         if limit.measure.is_of_faults() {
             return format!(
-                "`{}` exists only for experiments with faults, and this run has none",
-                limit.measure.text()
+                "`{text}` exists only for experiments with faults, and this run has none{instead}"
             );
         }
         return format!(
-            "`{}` exists only for the workloads {}, and this run has none of them",
-            limit.measure.text(),
+            "`{text}` exists only for the workloads {}, and this run has none of them{instead}",
             applicable.join(", ")
         );
     }
+    if !chosen.is_empty() {
+        return format!("the experiments that its selectors match have no `{text}`{instead}");
+    }
     if limit.selector.stack.is_empty() {
-        "no experiment matches all of its selectors and its metric; floors, and stacks like null that \
-         measure Dyno itself, are judged only if `stack` names them"
+        "no experiment matches all of its selectors; floors, and stacks like null that measure Dyno itself, are judged \
+         only if `stack` names them"
             .into()
     } else {
-        "each of its selectors matches some experiment, but no experiment matches all of them and its metric"
+        "each of its selectors matches some experiment, but no experiment matches all of them"
             .into()
     }
+}
+
+/// The metrics that each of the chosen experiments has, and the line of a limits file that asks for its headline; empty without experiments.
+fn metrics_of(chosen: &[&Experiment]) -> String {
+    let has = |e: &Experiment, word: &str| {
+        Measure::of_word(word, None).is_some_and(|measure| measure.applies_to(e))
+    };
+    let mut all: Vec<String> = Vec::new();
+    for e in chosen {
+        let words: Vec<&str> = Measure::words().filter(|word| has(e, word)).collect();
+        let kind = e.workload.kind();
+        let line = match e.headline().first() {
+            Some(metric) => format!("; write for example `metric = \"{}\"`", metric.word()),
+            None => String::new(),
+        };
+        let text = format!("{} ({kind}) has: {}{line}", e.name, words.join(", "));
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    let shown = all.iter().take(EXPERIMENTS_NAMED);
+    shown.map(|text| format!(". {text}")).collect()
 }

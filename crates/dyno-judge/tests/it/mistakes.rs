@@ -114,3 +114,18 @@ fn the_place_is_shown_and_a_refused_stack_says_why() {
     let e = refused(&run(), two);
     assert!(e.to_string().contains("mistakes in the limits"), "{e}");
 }
+
+#[test]
+fn a_metric_that_an_experiment_lacks_is_answered_with_those_that_it_has() {
+    let keys = "quantile = \"p50\"\nat_most = \"1 s\"\n";
+    let text = format!("[[limit]]\nname = \"x\"\nstack = \"pipe\"\nmetric = \"response\"\n{keys}");
+    let e = refused(&run(), &text);
+    let advice = e.problems()[0].advice().unwrap();
+    for wanted in [
+        "have no `p50 response`",
+        "(ping-pong) has: rtt, ",
+        "write for example `metric = \"rtt\"`",
+    ] {
+        assert!(advice.contains(wanted), "{wanted}: {advice}");
+    }
+}
