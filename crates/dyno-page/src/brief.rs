@@ -13,6 +13,7 @@ use dyno_report::{
     AnswerSummary, AnswersSummary, ExperimentSummary, Summary, clean, more_answers, outage_relapse,
     share, sig3, wrap,
 };
+use dyno_stats::Estimate;
 use unicode_width::UnicodeWidthStr;
 
 /// So many lines at a width of 80 or more. Where there are more questions, a line says how many.
@@ -23,6 +24,9 @@ const EXPERIMENTS: usize = 1_000;
 
 /// So many stacks of one kind are named in a line.
 const NAMES: usize = 3;
+
+/// Below this width an answer stands below its question, without a bar, so that it has room for the names of stacks.
+const NARROW: usize = 60;
 
 /// Terminal cells of a bar.
 const BAR: usize = 8;
@@ -55,7 +59,11 @@ pub fn brief(
         return String::new();
     };
     let of = |shown| lines(&questions, &all, shown, width, bars);
-    let fits = |lines: &Vec<String>| lines.len() <= LINES;
+    let most = match is_narrow(width) {
+        true => 2 * LINES,
+        false => LINES,
+    };
+    let fits = |lines: &Vec<String>| lines.len() <= most;
     let mut tried = (2..=questions.len().min(LINES)).rev().map(of);
     let lines = tried.find(fits).unwrap_or_else(|| of(1));
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -85,11 +93,16 @@ fn lines(
     width: Option<usize>,
     bars: bool,
 ) -> Vec<String> {
+    let bars = bars && !is_narrow(width);
     let (answered, more) = all.split_at(shown);
     let labels = labels(&questions[..shown]);
     let column = labels.iter().map(|l| l.width()).max().unwrap_or(0);
     let mut lines = wrap(&title(answered, bars), width, 2);
     for (ranked, label) in answered.iter().zip(&labels) {
+        if is_narrow(width) {
+            lines.extend(below(label, ranked, width));
+            continue;
+        }
         let bar = if bars {
             format!("{} ", bar(ranked))
         } else {
@@ -109,6 +122,27 @@ fn lines(
     let more = more_answers(more.iter().map(|r| r.fastest().is_empty()));
     lines.extend(more.map(|more| format!("  {more}: see the table, or `dyno report`")));
     lines.extend(wrap(&trust(questions), width, 2));
+    lines
+}
+
+fn is_narrow(width: Option<usize>) -> bool {
+    width.is_some_and(|width| width < NARROW)
+}
+
+/// A question, and its answer in the lines below, with the names of the stacks and without the slowest one and the ratio to the floor.
+fn below(label: &str, ranked: &Ranked<'_>, width: Option<usize>) -> Vec<String> {
+    let answer = ranked.entries.first().map_or(String::new(), |first| {
+        clean(&said(ranked, first, NAMES).join("; "))
+    });
+    let indented = |text: &str, by: usize| -> Vec<String> {
+        let room = width.map(|w| w.saturating_sub(by).max(BAR));
+        let parts = wrap(text, room, 2).into_iter();
+        parts
+            .map(|part| format!("{}{part}", " ".repeat(by)))
+            .collect()
+    };
+    let mut lines = indented(&format!("{label}:"), 2);
+    lines.extend(indented(&answer, 4));
     lines
 }
 
@@ -178,17 +212,10 @@ fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
         return String::new();
     };
     let fits = |text: &str| room.is_none_or(|room| text.width() <= room);
-    let equal = ranked.entries.iter();
-    let equal: Vec<&Entry<'_>> = equal.filter(|x| ranked.best.contains(&x.place)).collect();
-    let said = |most: usize| {
-        let mut parts = vec![head(ranked, first, &equal, most)];
-        parts.extend(left_out(ranked, first.rank(), most));
-        parts
-    };
-    let mut all = (0..=NAMES).rev().map(said);
+    let mut all = (0..=NAMES).rev().map(|most| said(ranked, first, most));
     let mut parts = all
         .find(|parts| fits(&parts.join("; ")))
-        .unwrap_or_else(|| said(0));
+        .unwrap_or_else(|| said(ranked, first, 0));
     let of_all = slowest(ranked).filter(|x| !ranked.best.contains(&x.place));
     let slowest = of_all.map(|x| format!("slowest {} × {}", x.name, sig3(x.p50() / first.p50())));
     let floor = floor(first.e).map(|ratio| format!("{} × {}", sig3(ratio), yardstick(first.e)));
@@ -201,10 +228,20 @@ fn line(ranked: &Ranked<'_>, room: Option<usize>) -> String {
     clean(&parts.join("; "))
 }
 
+/// The best ones, and those that do not stand with them, at most so many of each with their names.
+fn said(ranked: &Ranked<'_>, first: &Entry<'_>, most: usize) -> Vec<String> {
+    let equal = ranked.entries.iter();
+    let equal: Vec<&Entry<'_>> = equal.filter(|x| ranked.best.contains(&x.place)).collect();
+    let mut parts = vec![head(ranked, first, &equal, most)];
+    parts.extend(left_out(ranked, first.rank(), most));
+    parts
+}
+
 /// The best stack with its figure and what must be said with it, or why none has one; `equal`: itself and those that cannot be told
 /// from it, of which at most so many are named.
 fn head(ranked: &Ranked<'_>, first: &Entry<'_>, equal: &[&Entry<'_>], most: usize) -> String {
     let best = names(equal, most.max(1), "or");
+    let interval = |p50: &Estimate| format!("{}{}", interval(p50), unsure(equal));
     match &first.standing {
         Standing::Delivers(p50) => {
             let parts = [interval(p50)].into_iter().chain(rate(first.e));
@@ -251,6 +288,27 @@ fn head(ranked: &Ranked<'_>, first: &Entry<'_>, equal: &[&Entry<'_>], most: usiz
         Standing::Without(reason) => format!("no answer for {} ({reason})", first.name),
         Standing::Failed(reason) => format!("every stack failed; {} ({reason})", first.name),
     }
+}
+
+/// Why a figure of the best ones is not to be trusted: the host disturbed every trial, or there is one trial only. Empty where it is.
+fn unsure(equal: &[&Entry<'_>]) -> String {
+    type Is = fn(&Entry<'_>) -> bool;
+    let kinds: [(&str, Is); 2] = [
+        ("every trial disturbed", |x| {
+            x.e.trials.completed > 0 && x.e.trials.disturbed == x.e.trials.completed
+        }),
+        ("a single trial", |x| x.e.trials.counted == 1),
+    ];
+    let said = kinds.into_iter().filter_map(|(what, is)| {
+        let those = equal.iter().copied().filter(|x| is(x));
+        let those: Vec<&Entry<'_>> = those.collect();
+        match those.len() {
+            0 => None,
+            n if n == equal.len() => Some(format!(" ({what})")),
+            _ => Some(format!(" ({}: {what})", names(&those, NAMES, "and"))),
+        }
+    });
+    said.collect()
 }
 
 /// Those that do not stand with the best one, by reason, at most so many of each with their names, else how many.

@@ -3,8 +3,8 @@
 use crate::common::{self, Builder, summary};
 use crate::document;
 use dyno_model::Metric::Rtt;
-use dyno_model::Wait;
 use dyno_model::record::{FailureKind, Run};
+use dyno_model::{Cause, Wait};
 use dyno_report::{Format, RenderOptions};
 
 fn builder() -> Builder {
@@ -64,13 +64,50 @@ fn stacks_that_may_be_as_fast_are_said_in_the_narrowest_line() {
         b.trials(id, &[(Rtt, 10_000.0, 1_000, 0)]);
     }
     let run = b.build();
-    // A narrow line goes on in the next one.
+    // A narrow answer goes on in the next line.
     let said = |width| {
         let text = lines(&run, Some(width), true).join(" ");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(said(40).contains(" or 3 more "), "{}", said(40));
+    assert!(said(40).contains(" or 1 more "), "{}", said(40));
     assert!(said(120).contains(" or 1 more "), "{}", said(120));
+}
+
+#[test]
+fn a_narrow_terminal_keeps_the_names_and_drops_bars_and_ratios() {
+    let mut b = builder();
+    for (stack, p50) in [
+        ("pipe", 10_000.0),
+        ("uds-stream", 10_050.0),
+        ("tcp", 30_000.0),
+    ] {
+        let id = b.experiment(stack, |_| {});
+        b.trials(id, &[(Rtt, p50, 1_000, 0)]);
+    }
+    let all = lines(&b.build(), Some(40), true);
+    let text = all.join("\n");
+    assert!(all.iter().all(|line| line.chars().count() <= 40), "{text}");
+    assert!(text.contains("pipe or uds-stream 10"), "{text}");
+    for dropped in ["█", "slowest"] {
+        assert!(!text.contains(dropped), "{text}");
+    }
+}
+
+#[test]
+fn a_figure_of_disturbed_trials_alone_is_marked() {
+    let mut b = builder();
+    let busy = b.experiment("pipe", |_| {});
+    b.trials(busy, &[(Rtt, 10_000.0, 1_000, 0)]);
+    let calm = b.experiment("tcp", |_| {});
+    b.trials(calm, &[(Rtt, 20_000.0, 1_000, 0)]);
+    let mut run = b.build();
+    for trial in &mut run.trials {
+        if trial.id.experiment == busy {
+            trial.disturbed = vec![Cause::Told("it was".into())];
+        }
+    }
+    let all = lines(&run, None, false);
+    assert!(all[1].contains("(every trial disturbed)"), "{all:#?}");
 }
 
 #[test]
