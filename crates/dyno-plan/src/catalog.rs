@@ -127,6 +127,10 @@ impl Catalog {
             )),
         }
     }
+    /// The suites whose names are like `name`, and how to list all.
+    pub fn suites_like(&self, name: &str) -> String {
+        alike("suite", name, &self.suites)
+    }
     /// The stack that is named at `at`.
     pub(crate) fn stack(&self, name: &str, at: &Place) -> Result<&Source, Problem> {
         self.stacks
@@ -148,7 +152,10 @@ fn insert(texts: &mut Texts, name: &str, path: &str, text: impl Into<String>) {
 /// More names than these are not listed beside a hint.
 const MOST_NAMES: usize = 8;
 
-/// The names that are like `name`, or all.
+/// A shorter word says too little to look for it in descriptions.
+const LEAST_WORD: usize = 3;
+
+/// The names that are like `name`, those whose description has it, or all.
 fn alike(what: &str, name: &str, texts: &Texts) -> String {
     let all: Vec<&str> = texts.keys().map(String::as_str).collect();
     match suggest::hint(name, &all) {
@@ -156,8 +163,36 @@ fn alike(what: &str, name: &str, texts: &Texts) -> String {
         Some(hint) if all.len() > MOST_NAMES => {
             format!("{hint} `dyno list {what}s` lists all {}", all.len())
         }
-        _ => suggest::instead(name, &format!("{what}s"), all),
+        Some(_) => suggest::instead(name, &format!("{what}s"), all),
+        None => match described(name, texts).as_slice() {
+            [] => suggest::instead(name, &format!("{what}s"), all),
+            those => format!(
+                "the description of {} has this word; `dyno list {what}s` lists all {}",
+                those.join(", "),
+                all.len()
+            ),
+        },
     }
+}
+
+/// The names, quoted, of at most so many texts whose description has a word.
+fn described(word: &str, texts: &Texts) -> Vec<String> {
+    let word = word.to_lowercase();
+    let has_it = |source: &Source| {
+        let (table, _) = parse_what_can_be(source);
+        let Some(Value::Text(text)) = table.get("description").map(|n| &n.value) else {
+            return false;
+        };
+        let text = text.to_lowercase();
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        words.any(|own| own == word)
+    };
+    if word.len() < LEAST_WORD {
+        return Vec::new();
+    }
+    let those = texts.iter().filter(|(_, source)| has_it(source));
+    let names = those.take(MOST_NAMES).map(|(name, _)| format!("`{name}`"));
+    names.collect()
 }
 
 fn unknown(what: &str, name: &str, texts: &Texts, at: &Place) -> Problem {

@@ -160,11 +160,15 @@ impl<'a> Asked<'a> {
 
     /// The stacks of `--stack` and `--against`.
     fn named(&self, problems: &mut Problems) -> Option<Vec<Named>> {
-        let mut named = from_flag("--stack", self.request.stacks.as_ref()?);
+        let [new, base] = match self.request.gate {
+            true => ["dyno gate BASE", "dyno gate"],
+            false => ["--stack", "--against"],
+        };
+        let mut named = from_flag(new, self.request.stacks.as_ref()?);
         if let Some(Against::Stack { name }) = &self.request.against
             && named.iter().all(|n| n.value != *name)
         {
-            named.extend(from_flag("--against", std::slice::from_ref(name)));
+            named.extend(from_flag(base, std::slice::from_ref(name)));
         }
         if named.is_empty() {
             Problem::at(&Place::flag("--stack", "\"\""), "--stack names no stack")

@@ -110,6 +110,14 @@ fn sides_that_cannot_be_gated_are_refused_with_what_would_do() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dyno"), place.path("itself")).unwrap();
     refused(&["./itself", "tcp"], 2, "is this program itself");
     refused(&["tcp", "none"], 3, "none");
+    for sides in [["uds-stream", "tpc"], ["tpc", "uds-stream"]] {
+        refused(&sides, 3, "did you mean `tcp`?");
+        let ended = gate(&place, &sides);
+        assert!(ended.stderr.contains("dyno gate"), "{}", ended.stderr);
+        for option in ["--stack", "--against"] {
+            assert!(!ended.stderr.contains(option), "{}", ended.stderr);
+        }
+    }
     place
         .run(&["gate", "pipe", "tcp", "--budget", "100 ms"])
         .with_code(2)
