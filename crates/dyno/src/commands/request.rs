@@ -4,6 +4,7 @@ use crate::agents::agent_command;
 use crate::cli::{ClockArg, InitArgs, RunArgs};
 use crate::commands::check::limits_text;
 use crate::commands::judged::located;
+use crate::commands::trust::shell_word;
 use crate::exit::{Code, Failure, Result};
 use crate::files;
 use dyno_model::{Against, Precision, Request, Search};
@@ -66,12 +67,7 @@ fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
             catalog.add_suite(name, InitArgs::FILE, text.clone());
             name.to_owned()
         }
-        (suite, _) => files::name_or_file(
-            suite.as_deref().unwrap_or_default(),
-            &mut |name, path, text| {
-                catalog.add_suite(name, path, text);
-            },
-        )?,
+        (suite, _) => suite_of(suite.as_deref().unwrap_or_default(), &mut catalog)?,
     };
     files::add_study(&mut catalog, &suite)?;
     let testbed = args.testbed.as_deref().unwrap_or(TESTBED);
@@ -85,6 +81,36 @@ fn named(args: &RunArgs) -> Result<(Catalog, Request)> {
         ..Request::default()
     };
     Ok((catalog, request))
+}
+
+/// The name of a suite that is given by name or by file; a file's is added to the catalog.
+fn suite_of(argument: &str, catalog: &mut Catalog) -> Result<String> {
+    let path = Path::new(argument);
+    let is_file = path.extension().is_some_and(|e| e == "toml");
+    if is_file && !path.exists() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        return Err(failure!(
+            Error,
+            "there is no file {argument}; name a suite file, or a suite without `.toml`: {}",
+            catalog.suites_like(&name)
+        ));
+    }
+    let mut limits = None;
+    let name = files::name_or_file(argument, &mut |name, path, text| {
+        let has = |table: &str| text.lines().any(|line| line.trim() == table);
+        if has("[[limit]]") && !has("[[experiment]]") {
+            limits = Some(path.to_owned());
+        }
+        catalog.add_suite(name, path, text);
+    })?;
+    match limits {
+        None => Ok(name),
+        Some(path) => Err(failure!(
+            Usage,
+            "{path} is a limits file, not a suite; measure with dyno run SUITE, then check the run with dyno check latest {}",
+            shell_word(&path)
+        )),
+    }
 }
 
 /// The request of a stored run with its own texts; those of this Dyno only for what is asked for beyond.

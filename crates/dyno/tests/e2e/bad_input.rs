@@ -66,6 +66,10 @@ fn an_unknown_stack_is_refused_with_the_nearest_name() {
         .run(&["run", "good", "--stack", "pip", "--out", "out"])
         .with_code(3)
         .says("pipe");
+    place
+        .run(&["run", "good", "--stack", "unix", "--out", "out"])
+        .with_code(3)
+        .says("`uds-dgram`, `uds-seqpacket`, `uds-stream`");
 }
 
 #[test]
@@ -120,7 +124,21 @@ fn an_unknown_suite_or_key_is_refused() {
     place
         .run(&["run", "missing.toml"])
         .with_code(1)
-        .says("missing.toml");
+        .says("there is no file missing.toml");
+    place
+        .run(&["run", "quik.toml"])
+        .with_code(1)
+        .says("did you mean `quick`?")
+        .says("dyno list suites");
+    place.file(
+        "limits.toml",
+        "[[limit]]\nname = \"x\"\nmetric = \"loss\"\nat_most = 0\n",
+    );
+    place
+        .run(&["run", "limits.toml"])
+        .with_code(2)
+        .says("limits.toml is a limits file")
+        .says("dyno check latest limits.toml");
     place
         .run(&["run"])
         .with_code(2)
