@@ -142,7 +142,7 @@ pub(crate) struct RunArgs {
     /// The run directory to create.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Finish the interrupted run in this directory (or `latest`); with --more, also add trials to a finished run.
+    /// Finish the interrupted run in this directory (or `latest`); with --more or --until-decided, also add trials to a finished run.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "stack", "experiment", "testbed", "trials", "budget", "settings", "seed", "shard", "precision", "precision_of",
         "search", "until", "against", "slices", "ground", "legs", "alone", "repeats",
@@ -151,12 +151,12 @@ pub(crate) struct RunArgs {
     /// With --resume: also measure failed trials again, not only interrupted and missing ones.
     #[arg(long, requires = "resume")]
     pub(crate) retry_failed: bool,
-    /// With --resume: measure N more trials of each experiment and its floor. This also works for a
-    /// finished run.
-    #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..))]
+    /// With --resume: measure N more trials of each experiment and its floor, also of a finished run. Use it where figures lack trials. If a
+    /// limits file decides, use --until-decided, which chooses N.
+    #[arg(long, value_name = "N", requires = "resume", conflicts_with = "until_decided", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) more: Option<u32>,
-    /// With --resume: add trials until each of these limits is decided, in at most five steps. The verdicts of
-    /// all steps together have 95 % confidence.
+    /// With --resume: add trials until each of these limits is decided, in at most five steps. Dyno chooses the numbers, and the verdicts of
+    /// all steps together have 95 % confidence; verdicts after --more have less.
     #[arg(
         long,
         value_name = "LIMITS.TOML",

@@ -3,19 +3,27 @@
 use crate::cli::CheckArgs;
 use crate::commands::imported;
 use crate::commands::judged::{
-    UNDECIDED, WITHOUT_FIGURES, conclude, directories, more_trials, read, read_directory,
+    QUIETER, UNDECIDED, WITHOUT_FIGURES, conclude, directories, more_trials, read, read_directory,
 };
 use crate::commands::search;
+use crate::commands::trust::shell_word;
 use crate::exit::{self, Code, Failure, Result};
 use crate::terminal;
 use crate::terminal::render_options;
-use dyno_judge::{CheckOptions, Limits, NightlyOptions, Nights, Status};
+use dyno_judge::{CheckOptions, CheckReport, Limits, NightlyOptions, Nights, Status};
 use dyno_model::origin::Text;
+use dyno_model::record::RunManifest;
+use dyno_model::unit::counted;
+use dyno_store::LATEST;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Holds the run against limits or against its history, prints the result and writes JUnit XML where asked.
 pub(crate) fn check(args: &CheckArgs) -> Result {
+    judged(args).inspect_err(|failure| error_as_junit(args, failure))
+}
+
+fn judged(args: &CheckArgs) -> Result {
     match (&args.run, &args.limits) {
         (Some(run), Some(limits)) => against_limits(args, run, limits),
         (Some(run), None) if args.history.is_empty() => of_search(args, run),
@@ -23,8 +31,9 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
     }
 }
 
-fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
-    let limits = read_limits(limits)?;
+fn against_limits(args: &CheckArgs, run: &Path, file: &Path) -> Result {
+    let () = in_order(run, file)?;
+    let limits = read_limits(file)?;
     if imported::is_output(run, args.output.tool) {
         let output = imported::read(run, args.output.tool)?;
         if let Some(reason) = limits.unfit_output(&output) {
@@ -33,7 +42,7 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         let report = dyno_judge::check_imported(&output, &limits).map_err(exit::of_plan)?;
         junit(args, || report.junit())?;
         let text = report.render(args.format.into(), &render_options());
-        return conclude(&text, judgement(0, true), true);
+        return conclude(&text, judgement(0, !args.allow_undecided), true);
     }
     let which = run;
     let (run, whole) = read(which)?;
@@ -50,17 +59,78 @@ fn against_limits(args: &CheckArgs, run: &Path, limits: &Path) -> Result {
         report.count(Status::Undecided) > 0,
     );
     let text = report.render(args.format.into(), &render_options());
-    let concluded = conclude(&text, judgement, whole)?;
+    let is_allowed = args.allow_undecided && report.is_open_by_scatter();
+    let is_waived = |code: &Code| is_allowed && *code == Code::Undecided;
+    let concluded = conclude(&text, judgement.filter(|code| !is_waived(code)), whole)?;
+    if matches!(judgement, Some(Code::Undecided)) {
+        advise(args, which, file, &run.manifest, &report);
+    }
+    Ok(concluded)
+}
+
+/// Says what would decide the undecided limits: more trials, or a quieter host.
+fn advise(
+    args: &CheckArgs,
+    which: &Path,
+    file: &Path,
+    manifest: &RunManifest,
+    report: &CheckReport,
+) {
     let lack = match report.lacks_figures() {
         true => WITHOUT_FIGURES,
         false => UNDECIDED,
     };
-    if matches!(judgement, Some(Code::Undecided))
-        && let Some(command) = more_trials(which, &run.manifest, lack, &report.further())
-    {
+    if let Some(command) = more_trials(which, manifest, lack, &report.further()) {
         terminal::say(command);
+        if args.confidence == CheckOptions::default().confidence {
+            let [run, file] = [which, file].map(|path| shell_word(&path.to_string_lossy()));
+            terminal::say(format!(
+                "or let Dyno choose the number, and keep the confidence of the verdicts: dyno run --resume {run} --until-decided {file}"
+            ));
+        }
     }
-    Ok(concluded)
+    if report.disturbed() > 0 {
+        let results = counted(report.disturbed(), "undecided result");
+        terminal::say(format!(
+            "the host disturbed every trial of {results}: {QUIETER}. In CI, code 7 says that this host cannot tell; to accept it as a warning, \
+             append `|| test $? = 7`"
+        ));
+    }
+}
+
+/// Refuses a limits file and a run in the wrong order, and a directory as a limits file.
+fn in_order(run: &Path, limits: &Path) -> Result<()> {
+    if !limits.is_dir() && limits != Path::new(LATEST) {
+        return Ok(());
+    }
+    let [run_word, limits_word] = [run, limits].map(|path| shell_word(&path.to_string_lossy()));
+    Err(match run.is_file() {
+        true => failure!(
+            Usage,
+            "the run comes first, and {} is no limits file: dyno check {limits_word} {run_word}",
+            limits.display()
+        ),
+        false => failure!(
+            Usage,
+            "{} is no limits file; write dyno check {run_word} LIMITS.TOML, or compare two runs with dyno compare {run_word} {limits_word}",
+            limits.display()
+        ),
+    })
+}
+
+/// Replaces the result of an earlier check, which would be shown as that of this one. A file that cannot be written
+/// is a warning beside the error of the check.
+fn error_as_junit(args: &CheckArgs, failure: &Failure) {
+    let name = |path: &Option<PathBuf>, without: &str| {
+        let named = path.as_ref().map(|path| path.display().to_string());
+        named.unwrap_or_else(|| without.to_owned())
+    };
+    let limits = name(&args.limits, "history");
+    let run = name(&args.run, "the newest run");
+    let message = failure.report.to_string();
+    if let Err(e) = junit(args, || dyno_judge::junit_of_error(&limits, &run, message)) {
+        terminal::say(format!("warning: {}", e.report));
+    }
 }
 
 /// What a search has found, by the limits that it was given.

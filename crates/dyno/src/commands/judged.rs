@@ -119,6 +119,10 @@ pub(super) fn round_time(plan: &Plan) -> Nanos {
     Nanos(round.fold(0, u64::saturating_add))
 }
 
+/// What helps where the host disturbed every trial.
+pub(super) const QUIETER: &str = "more trials here are likely to be disturbed as well; use a quieter machine, isolated CPUs or a dedicated \
+     runner (`dyno doctor` says what disturbs)";
+
 const WOULD_DECIDE: &str = "would decide";
 
 /// Where verdicts lack trials; see [`more_trials`].

@@ -43,7 +43,8 @@ pub(crate) fn run(mut args: RunArgs) -> Result {
     if (args.more.is_some() || args.until_decided.is_some()) && args.resume.is_none() {
         return Err(Failure::message(
             Code::Usage,
-            "--more and --until-decided add trials to a stored run: name the run with --resume RUN, or set --trials for a new one",
+            "--more (a number of trials) and --until-decided (as many as decide the limits of a file) add trials to a stored run: name it with \
+             --resume RUN; for a new run, set the number with --trials",
         ));
     }
     let mut progress = Progress::new(args.quiet, args.live);

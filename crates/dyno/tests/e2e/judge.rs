@@ -591,7 +591,11 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
         .with_code(7)
         .says("p99.9 needs 3688 samples, but there are 600")
         .says("undecided; about 21 more trials may decide it, in about ")
-        .says(": dyno run --resume run --more 21");
+        .says(": dyno run --resume run --more 21")
+        .says("dyno run --resume run --until-decided open.toml");
+    let allowed = |limits: &str| place.run(&["check", "run", limits, "--allow-undecided"]);
+    allowed("open.toml").with_code(0).says("1 undecided");
+    allowed("fail.toml").with_code(6);
     for (format, text) in [
         ("markdown", "| UNDECIDED |"),
         ("csv", "undecided"),
@@ -602,6 +606,11 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
             .with_code(7)
             .says(text);
     }
+    each_trial(&place.path("run"), |_, trial| {
+        trial["disturbed"] = vec!["foreign load"].into();
+    });
+    let busy = allowed("open.toml").with_code(7).says("dyno doctor");
+    assert!(!busy.stderr.contains("--more"), "{}", busy.stderr);
 }
 
 #[test]
@@ -749,6 +758,31 @@ fn a_wrong_limits_file_is_refused_with_its_place() {
         .run(&["check", "run", "missing.toml"])
         .with_code(1)
         .says("cannot read the limits missing.toml");
+    place
+        .run(&["check", "unit.toml", "run"])
+        .with_code(2)
+        .says("the run comes first")
+        .says("dyno check run unit.toml");
+    place
+        .run(&["check", "run", "run"])
+        .with_code(2)
+        .says("run is no limits file");
+}
+
+#[test]
+fn an_error_replaces_the_result_of_an_earlier_check() {
+    let place = Place::new();
+    measured(&place, "run", 0);
+    place.file("good.toml", &limit("p50", "50 s"));
+    place.file("bad.toml", &limit("p50", "2 mss"));
+    let check = |limits| place.run(&["check", "run", limits, "--junit", "junit.xml"]);
+    let junit = || std::fs::read_to_string(place.path("junit.xml")).unwrap();
+    check("good.toml").with_code(0);
+    assert!(junit().contains("errors=\"0\""), "{}", junit());
+    check("bad.toml").with_code(3);
+    for wanted in ["errors=\"1\"", "not checked", "is not a duration"] {
+        assert!(junit().contains(wanted), "{wanted}: {}", junit());
+    }
 }
 
 #[test]

@@ -317,6 +317,9 @@ fn trials_are_added_until_limits_are_decided_or_the_budget_ends() {
         .says("look 1: 1 of 1 result undecided; adding 1 trial of each experiment")
         .says("--max-trials");
     assert_eq!(count_of(&place.trials("out"), 0), most);
+    until("easy.toml", &["--more", "1"])
+        .with_code(2)
+        .says("cannot be used with");
     place
         .run(&["run", "short", "--until-decided", "easy.toml"])
         .with_code(2)

@@ -2,11 +2,11 @@
 
 use crate::cli::RunArgs;
 use crate::commands::check::read_limits;
-use crate::commands::judged::round_time;
+use crate::commands::judged::{QUIETER, round_time};
 use crate::commands::trust;
 use crate::exit::{self, Code, Failure, Result};
 use crate::progress::Progress;
-use dyno_judge::{CheckOptions, Limits};
+use dyno_judge::{CheckOptions, Limits, Status};
 use dyno_model::unit::{counted, percent};
 use dyno_stats::simultaneous;
 use std::path::Path;
@@ -69,7 +69,9 @@ impl<'a> Looks<'a> {
         let plan = &run.manifest.plan;
         let had = plan.here().map(|e| e.trials).max().unwrap_or(0);
         // Where nobody knows how many it takes, twice as many tell more.
-        let known = report.further().into_iter().flatten().max();
+        let undecided = report.results.iter();
+        let undecided = undecided.filter(|r| r.status == Status::Undecided);
+        let known = undecided.filter_map(|r| r.further).max();
         let wanted = known.map_or(had, |n| u32::try_from(n).unwrap_or(u32::MAX));
         let room = self.most_trials.saturating_sub(had);
         let in_time = self.deadline.map_or(u32::MAX, |deadline| {
@@ -88,8 +90,12 @@ impl<'a> Looks<'a> {
                 return Ok(Some(more));
             }
         };
+        let quieter = match report.disturbed() {
+            0 => String::new(),
+            n => format!("; the host disturbed every trial of {n}: {QUIETER}"),
+        };
         progress.say(format!(
-            "{state}{end}. Each look has {} confidence, so that {LOOKS} looks have {} together; the verdicts: dyno check {} {} --confidence {}",
+            "{state}{end}{quieter}. Each look has {} confidence, so that {LOOKS} looks have {} together; the verdicts: dyno check {} {} --confidence {}",
             percent(self.how.confidence),
             percent(CheckOptions::default().confidence),
             trust::shell_word(&directory.to_string_lossy()),
