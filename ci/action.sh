@@ -98,6 +98,7 @@ report() {
     cd "$GITHUB_WORKSPACE"
     if [[ -n $LIMITS ]]; then
         dyno check "$run" "$LIMITS" --junit "$work/junit.xml" --format markdown >"$work/check.md" 2>"$work/check.log" || code=$?
+        echo "junit=$work/junit.xml" >>"$GITHUB_OUTPUT"
         case $code in
         0) verdict=passed said="all limits pass" ;;
         6) verdict=failed said="**a limit is broken**" ;;
@@ -106,7 +107,6 @@ report() {
         esac
         if [[ $code != 0 && ! ($code == 7 && $ALLOW_UNDECIDED == true) ]]; then end=$code; fi
         details+=("Limits" "$work/check.md")
-        echo "junit=$work/junit.xml" >>"$GITHUB_OUTPUT"
     fi
     if [[ -d $work/base-run ]]; then
         local arguments=()

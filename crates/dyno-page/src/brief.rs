@@ -297,7 +297,7 @@ fn unsure(equal: &[&Entry<'_>]) -> String {
         ("every trial disturbed", |x| {
             x.e.trials.completed > 0 && x.e.trials.disturbed == x.e.trials.completed
         }),
-        ("a single trial", |x| x.e.trials.counted == 1),
+        ("one trial counts", |x| x.e.trials.counted == 1),
     ];
     let said = kinds.into_iter().filter_map(|(what, is)| {
         let those = equal.iter().copied().filter(|x| is(x));

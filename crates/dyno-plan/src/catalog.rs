@@ -164,6 +164,8 @@ fn alike(what: &str, name: &str, texts: &Texts) -> String {
             format!("{hint} `dyno list {what}s` lists all {}", all.len())
         }
         Some(_) => suggest::instead(name, &format!("{what}s"), all),
+        // Descriptions of suites have words such as "all".
+        None if what != "stack" => suggest::instead(name, &format!("{what}s"), all),
         None => match described(name, texts).as_slice() {
             [] => suggest::instead(name, &format!("{what}s"), all),
             those => format!(

@@ -21,7 +21,7 @@ pub(crate) use init::InitArgs;
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, JudgeFormat, TrendArgs};
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
-pub(crate) use run::{ClockArg, FormatArg, RunArgs};
+pub(crate) use run::{ClockArg, FormatArg, MAX_TRIALS, RunArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use show::{NotesArg, ShowArgs, ShowFormat};
 

@@ -11,8 +11,6 @@ pub(super) struct Finding {
     pub(super) but: Option<String>,
     /// As [`Checked::further`](super::report::Checked::further).
     pub(super) further: Option<u64>,
-    /// Whether there is no figure because trials or samples are too few, and for no other reason.
-    pub(super) is_too_few: bool,
 }
 
 impl Finding {
@@ -23,7 +21,6 @@ impl Finding {
             reason,
             but: None,
             further: None,
-            is_too_few: false,
         }
     }
 
@@ -40,15 +37,6 @@ impl Finding {
             reason: reason.into(),
             but: None,
             further: None,
-            is_too_few: false,
-        }
-    }
-
-    /// No figure, because trials or samples are too few.
-    pub(super) fn too_few(reason: impl Into<String>) -> Finding {
-        Finding {
-            is_too_few: true,
-            ..Finding::unknown(reason)
         }
     }
 }

@@ -28,7 +28,6 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
     };
     let trials = counted.trials();
     let finding = counted.finding(&trials);
-    let is_open_by_scatter = counted.is_open_by_scatter(&trials, &finding);
     let (status, reason) = match Status::from(finding.standing) {
         Status::Pass => match counted.unsure(&trials, &finding) {
             Some(but) => (Status::Undecided, but),
@@ -43,14 +42,14 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
             ),
         ),
         // More trials of this kind make nothing pass, whatever their number.
-        Status::Undecided
-            if trials.all_disturbed() && finding.further.is_some() && finding.found.is_some() =>
-        {
+        Status::Undecided if trials.all_disturbed() && finding.further.is_some() => {
+            let without = match finding.found {
+                Some(_) => "by these trials, its interval contains the limit",
+                None => "and they have too few samples for the figure",
+            };
             (
                 Status::Undecided,
-                "the host disturbed every trial, so the limit cannot pass; by these trials, its \
-                 interval contains the limit"
-                    .into(),
+                format!("the host disturbed every trial, so the limit cannot pass; {without}"),
             )
         }
         other => (other, finding.reason),
@@ -73,7 +72,6 @@ pub(crate) fn judge(run: &Run, limit: &Limit, e: &Experiment, how: &CheckOptions
         remarks,
         further: finding.further,
         all_disturbed,
-        is_open_by_scatter,
     }
 }
 
@@ -142,24 +140,6 @@ impl<'a> Case<'a> {
     /// The experiments whose trials the limit is judged by.
     fn ids(&self) -> impl Iterator<Item = ExperimentId> {
         std::iter::once(self.e.id).chain(self.floor())
-    }
-
-    /// Whether nothing but the scatter of the trials, or too few of them, leaves the limit undecided: no trial failed or is missing, the host
-    /// did not disturb all of them, and no loss makes the figure infinite.
-    fn is_open_by_scatter(&self, trials: &Trials<'_>, finding: &Finding) -> bool {
-        let is_least = matches!(self.limit.bound.line(), Line::AtLeast(_));
-        let is_open = match (finding.standing, finding.found) {
-            (Standing::Between, Some(found)) => {
-                found.value.is_finite() && (found.value > 0.0 || !is_least)
-            }
-            (Standing::Refused, _) => finding.is_too_few,
-            _ => false,
-        };
-        is_open
-            && finding.but.is_none()
-            && self.limit.measure != Measure::Deaf
-            && !trials.all_disturbed()
-            && self.ids().all(|id| Shortfall::of(self.run, id).is_none())
     }
 
     /// Why a limit that the trials that count keep is not passed.
@@ -235,7 +215,7 @@ impl<'a> Case<'a> {
                     let e = of_clocks(&e, (share(trials, &own), share(&below, &floor)));
                     interval(&e, self.limit, own.len().min(floor.len()), how.confidence)
                 }
-                None => Finding::too_few(format!(
+                None => Finding::unknown(format!(
                     "there is no ratio: too few samples of it or of its floor for {}",
                     rank(q)
                 )),
@@ -353,7 +333,6 @@ fn judge_quantile(
         }
         refused @ Quantile::Refused { have, need } => Finding {
             further: refused.further_trials(samples.len() as u64),
-            is_too_few: have > 0,
             ..Finding::unknown(format!(
                 "{} needs {need} samples, but there are {have}: {advice}",
                 rank(q)
@@ -425,7 +404,7 @@ fn of_each(values: Vec<f64>, limit: &Limit, how: &CheckOptions, nothing: &str) -
         ));
     }
     if values.len() < 2 {
-        return Finding::too_few("an interval over trials needs two trials, but there is only one");
+        return Finding::unknown("an interval over trials needs two trials, but there is only one");
     }
     // Each figure over one: the ratio's interval is then that of the figures themselves.
     let ones = vec![1.0; values.len()];
@@ -459,7 +438,6 @@ fn with_nothing(values: &[f64], limit: &Limit) -> Finding {
         ),
         but: None,
         further: None,
-        is_too_few: false,
     }
 }
 

@@ -57,7 +57,6 @@ fn result(limit: &Limit, r: &Refusal, e: Experiment) -> Checked {
         remarks: Vec::new(),
         further: None,
         all_disturbed: false,
-        is_open_by_scatter: false,
     }
 }
 

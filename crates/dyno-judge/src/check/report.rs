@@ -73,8 +73,6 @@ pub struct Checked {
     pub further: Option<u64>,
     /// Whether the host disturbed every trial. Such trials never make a limit pass.
     pub all_disturbed: bool,
-    /// Whether the scatter of the trials, or too few of them, is the only thing that can leave it undecided.
-    pub is_open_by_scatter: bool,
 }
 
 /// All limits of a file held against a run.
@@ -114,7 +112,7 @@ impl CheckReport {
         measured.filter(|r| r.status == Status::Undecided).count()
     }
 
-    /// Of each undecided result that more trials may decide, [`further`](Checked::further): the host did not disturb every trial.
+    /// Of each undecided result of which the host left some trial undisturbed, [`further`](Checked::further).
     pub fn further(&self) -> Vec<Option<u64>> {
         self.undisturbed().map(|r| r.further).collect()
     }
@@ -122,11 +120,6 @@ impl CheckReport {
     /// Number of undecided results of which the host disturbed every trial: not more trials but a quieter host helps.
     pub fn disturbed(&self) -> usize {
         self.undecided().filter(|r| r.all_disturbed).count()
-    }
-
-    /// Whether the scatter of trials, or too few of them, is all that leaves results undecided.
-    pub fn is_open_by_scatter(&self) -> bool {
-        self.undecided().all(|r| r.is_open_by_scatter)
     }
 
     /// Whether further trials are named that give a figure, which may be undecided again.

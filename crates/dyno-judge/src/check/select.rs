@@ -173,7 +173,10 @@ fn metrics_of(chosen: &[&Experiment]) -> String {
         let words: Vec<&str> = Measure::words().filter(|word| has(e, word)).collect();
         let kind = e.workload.kind();
         let line = match e.headline().first() {
-            Some(metric) => format!("; write for example `metric = \"{}\"`", metric.word()),
+            Some(metric) => format!(
+                "; write for example `metric = \"{}\"` and `quantile = \"p99\"`",
+                metric.word()
+            ),
             None => String::new(),
         };
         let text = format!("{} ({kind}) has: {}{line}", e.name, words.join(", "));

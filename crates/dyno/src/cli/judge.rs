@@ -128,9 +128,8 @@ ends with code 6 if not even the first value meets the limits, and with code 7 i
 not finished.
 
 Exit codes: 0 all passed, 6 at least one failed, 7 none failed but at least one is undecided, 3 the \
-limits file is wrong, or a limit or a name in it matches no experiment. With --allow-undecided, the code is 0 instead of 7 if only scatter or too few messages \
-leave limits undecided. It stays 7 if trials failed or are missing, if the host disturbed every trial, or if the plan refused a cell. To accept these too, as a \
-warning in CI: dyno check RUN LIMITS.TOML || test $? = 7")]
+limits file is wrong, or a limit or a name in it matches no experiment. To accept 7 as a warning in CI: \
+dyno check RUN LIMITS.TOML || test $? = 7")]
 pub(crate) struct CheckArgs {
     /// The run: a directory, or `latest`. It may also be the output of another tool, for which every limit is undecided. With --history the default is the newest run of the history.
     #[arg(add = complete::runs(), required_unless_present = "history")]
@@ -156,10 +155,10 @@ pub(crate) struct CheckArgs {
     /// Use only the newest N runs of the history.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "history")]
     pub(crate) last: Option<u32>,
-    /// End with code 0 if no limit is broken but some are undecided.
-    #[arg(long, requires = "limits")]
+    /// Not an option of this command: the error says what to do instead.
+    #[arg(long, hide = true)]
     pub(crate) allow_undecided: bool,
-    /// Also write the result as JUnit XML into this file. If the check ends with an error, the file has a test case with that error.
+    /// Also write the result as JUnit XML into this file. If the check ends with an error, the file has a test case with that error, unless it was another kind of file before.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// The confidence of each interval.

@@ -9,6 +9,9 @@ use dyno_measure::ClockChoice;
 use dyno_model::{Metric, Nanos, Raised};
 use std::path::PathBuf;
 
+/// The trials of each experiment up to which `--precision` and `--until-decided` add some, as they come.
+pub(crate) const MAX_TRIALS: u32 = 100;
+
 /// `dyno run`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -86,7 +89,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "Q", value_parser = aim, default_value = "p50", requires = "precision")]
     pub(crate) precision_of: Aim,
     /// With --precision or --until-decided: run at most this many trials of each experiment.
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "adds")]
+    #[arg(long, value_name = "N", default_value_t = MAX_TRIALS, requires = "adds")]
     pub(crate) max_trials: u32,
     /// With --precision or --until-decided: add no further trials after this time, such as '10 min'.
     #[arg(long, value_name = "TIME", requires = "adds")]

@@ -1,20 +1,21 @@
 //! `dyno check`
 
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, MAX_TRIALS};
 use crate::commands::imported;
 use crate::commands::judged::{
-    QUIETER, UNDECIDED, WITHOUT_FIGURES, conclude, directories, more_trials, read, read_directory,
+    QUIETER, UNDECIDED, WITHOUT_FIGURES, conclude, directories, located, more_trials, read,
+    read_directory,
 };
 use crate::commands::search;
 use crate::commands::trust::shell_word;
 use crate::exit::{self, Code, Failure, Result};
+use crate::output;
 use crate::terminal;
 use crate::terminal::render_options;
 use dyno_judge::{CheckOptions, CheckReport, Limits, NightlyOptions, Nights, Status};
 use dyno_model::origin::Text;
 use dyno_model::record::RunManifest;
 use dyno_model::unit::counted;
-use dyno_store::LATEST;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,12 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
 }
 
 fn judged(args: &CheckArgs) -> Result {
+    if args.allow_undecided {
+        return Err(Failure::message(
+            Code::Usage,
+            "dyno check has no --allow-undecided: code 7 says that limits are undecided. To accept that as a warning, append `|| test $? = 7`",
+        ));
+    }
     match (&args.run, &args.limits) {
         (Some(run), Some(limits)) => against_limits(args, run, limits),
         (Some(run), None) if args.history.is_empty() => of_search(args, run),
@@ -42,7 +49,7 @@ fn against_limits(args: &CheckArgs, run: &Path, file: &Path) -> Result {
         let report = dyno_judge::check_imported(&output, &limits).map_err(exit::of_plan)?;
         junit(args, || report.junit())?;
         let text = report.render(args.format.into(), &render_options());
-        return conclude(&text, judgement(0, !args.allow_undecided), true);
+        return conclude(&text, judgement(0, true), true);
     }
     let which = run;
     let (run, whole) = read(which)?;
@@ -59,9 +66,7 @@ fn against_limits(args: &CheckArgs, run: &Path, file: &Path) -> Result {
         report.count(Status::Undecided) > 0,
     );
     let text = report.render(args.format.into(), &render_options());
-    let is_allowed = args.allow_undecided && report.is_open_by_scatter();
-    let is_waived = |code: &Code| is_allowed && *code == Code::Undecided;
-    let concluded = conclude(&text, judgement.filter(|code| !is_waived(code)), whole)?;
+    let concluded = conclude(&text, judgement, whole)?;
     if matches!(judgement, Some(Code::Undecided)) {
         advise(args, which, file, &run.manifest, &report);
     }
@@ -82,7 +87,13 @@ fn advise(
     };
     if let Some(command) = more_trials(which, manifest, lack, &report.further()) {
         terminal::say(command);
-        if args.confidence == CheckOptions::default().confidence {
+        // As many as `--until-decided` adds without `--max-trials`.
+        let had = manifest.plan.here().map(|e| u64::from(e.trials)).max();
+        let known = report.further().into_iter().flatten().max();
+        let is_within = had
+            .zip(known)
+            .is_some_and(|(had, more)| had + more <= u64::from(MAX_TRIALS));
+        if is_within && args.confidence == CheckOptions::default().confidence {
             let [run, file] = [which, file].map(|path| shell_word(&path.to_string_lossy()));
             terminal::say(format!(
                 "or let Dyno choose the number, and keep the confidence of the verdicts: dyno run --resume {run} --until-decided {file}"
@@ -100,11 +111,12 @@ fn advise(
 
 /// Refuses a limits file and a run in the wrong order, and a directory as a limits file.
 fn in_order(run: &Path, limits: &Path) -> Result<()> {
-    if !limits.is_dir() && limits != Path::new(LATEST) {
+    if limits.is_file() || !limits.is_dir() && located(limits).is_err() {
         return Ok(());
     }
     let [run_word, limits_word] = [run, limits].map(|path| shell_word(&path.to_string_lossy()));
-    Err(match run.is_file() {
+    let is_toml = run.extension().is_some_and(|end| end == "toml");
+    Err(match is_toml && run.is_file() {
         true => failure!(
             Usage,
             "the run comes first, and {} is no limits file: dyno check {limits_word} {run_word}",
@@ -118,16 +130,23 @@ fn in_order(run: &Path, limits: &Path) -> Result<()> {
     })
 }
 
-/// Replaces the result of an earlier check, which would be shown as that of this one. A file that cannot be written
-/// is a warning beside the error of the check.
+/// Replaces the result of an earlier check, which would be shown as that of this one. A file that is no such result stays as it
+/// is: the name may be a mistake. A file that cannot be written is a warning beside the error of the check.
 fn error_as_junit(args: &CheckArgs, failure: &Failure) {
+    let is_other = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file);
+        file.exists() && !text.is_ok_and(|text| text.contains("<testsuite"))
+    };
+    if args.junit.as_ref().is_some_and(is_other) {
+        return;
+    }
     let name = |path: &Option<PathBuf>, without: &str| {
         let named = path.as_ref().map(|path| path.display().to_string());
         named.unwrap_or_else(|| without.to_owned())
     };
     let limits = name(&args.limits, "history");
     let run = name(&args.run, "the newest run");
-    let message = failure.report.to_string();
+    let message = format!("{:?}", failure.report);
     if let Err(e) = junit(args, || dyno_judge::junit_of_error(&limits, &run, message)) {
         terminal::say(format!("warning: {}", e.report));
     }
@@ -232,8 +251,5 @@ fn junit(args: &CheckArgs, xml: impl FnOnce() -> std::io::Result<String>) -> Res
         return Ok(());
     };
     let xml = xml().map_err(Failure::with(Code::Error))?;
-    std::fs::write(file, xml).map_err(|e| {
-        let shown = file.display();
-        failure!(Error, "cannot write {shown}: {e}")
-    })
+    output::write_file(file, xml.as_bytes())
 }

@@ -593,9 +593,10 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
         .says("undecided; about 21 more trials may decide it, in about ")
         .says(": dyno run --resume run --more 21")
         .says("dyno run --resume run --until-decided open.toml");
-    let allowed = |limits: &str| place.run(&["check", "run", limits, "--allow-undecided"]);
-    allowed("open.toml").with_code(0).says("1 undecided");
-    allowed("fail.toml").with_code(6);
+    place
+        .run(&["check", "run", "open.toml", "--allow-undecided"])
+        .with_code(2)
+        .says("|| test $? = 7");
     for (format, text) in [
         ("markdown", "| UNDECIDED |"),
         ("csv", "undecided"),
@@ -609,7 +610,8 @@ fn limits_pass_fail_and_stay_undecided_with_codes_of_their_own() {
     each_trial(&place.path("run"), |_, trial| {
         trial["disturbed"] = vec!["foreign load"].into();
     });
-    let busy = allowed("open.toml").with_code(7).says("dyno doctor");
+    let busy = place.run(&["check", "run", "open.toml"]);
+    let busy = busy.with_code(7).says("dyno doctor");
     assert!(!busy.stderr.contains("--more"), "{}", busy.stderr);
 }
 
@@ -783,6 +785,13 @@ fn an_error_replaces_the_result_of_an_earlier_check() {
     for wanted in ["errors=\"1\"", "not checked", "is not a duration"] {
         assert!(junit().contains(wanted), "{wanted}: {}", junit());
     }
+    // Who forgot the name of the file keeps the limits.
+    let limits = || std::fs::read_to_string(place.path("good.toml")).unwrap();
+    let before = limits();
+    place
+        .run(&["check", "run", "--junit", "good.toml"])
+        .with_code(2);
+    assert_eq!(limits(), before);
 }
 
 #[test]
