@@ -2,14 +2,14 @@
 
 mod words;
 
-pub(crate) use words::{reason, render};
+pub(crate) use words::{reason, render, undecided};
 
 use crate::counted::counted_trials;
 use crate::law::Shortfall;
 use crate::summary::{FigureGrowth, GrowthSummary, Lacking, NoFit, Spread};
 use dyno_model::record::Run;
 use dyno_model::{Experiment, Topology, TrialFigure, TrialRecord, factors};
-use dyno_stats::growth;
+use dyno_stats::{NoGrowth, growth};
 use std::collections::BTreeSet;
 
 /// The figures of all participants together, in the order of tables.
@@ -25,11 +25,13 @@ const FIGURES: [TrialFigure; 8] = [
 ];
 
 /// Shapes of topologies. Two of one shape differ in their number of participants only.
-const SHAPES: [fn(Topology) -> bool; 4] = [
-    |t| t.senders == t.receivers,
-    |t| t.senders == 1,
-    |t| t.receivers == 1,
-    |t| t.senders != t.receivers && t.senders != 1 && t.receivers != 1,
+const SHAPES: [fn(Topology) -> bool; 6] = [
+    |t| t.copies == 1 && t.senders == t.receivers,
+    |t| t.copies == 1 && t.senders == 1,
+    |t| t.copies == 1 && t.receivers == 1,
+    |t| t.copies == 1 && t.senders != t.receivers && t.senders != 1 && t.receivers != 1,
+    |t| t.alone() == Topology::ONE_TO_ONE,
+    |t| t.copies > 1 && t.alone() != Topology::ONE_TO_ONE,
 ];
 
 /// One summary for each group of idle experiments that differ in their number of participants only.
@@ -37,8 +39,10 @@ pub(crate) fn summarise(run: &Run) -> Vec<GrowthSummary> {
     let plan = &run.manifest.plan;
     let bases = plan.bases();
     let is_alike = |a: &Experiment, b: &Experiment| {
-        let mut others = factors::all().filter(|f| f.title != "topology");
-        (&a.name, &a.stack, bases.contains(&a.id)) == (&b.name, &b.stack, bases.contains(&b.id))
+        // More participants stand on more CPUs.
+        let mut others = factors::all().filter(|f| !["topology", "CPUs"].contains(&f.title));
+        let own = |e: &Experiment| (bases.contains(&e.id), e.cpus.is_empty());
+        (&a.name, &a.stack, own(a)) == (&b.name, &b.stack, own(b))
             && others.all(|f| f.key(a) == f.key(b))
     };
     let mut groups: Vec<Vec<&Experiment>> = Vec::new();
@@ -54,7 +58,7 @@ pub(crate) fn summarise(run: &Run) -> Vec<GrowthSummary> {
 }
 
 fn participants(e: &Experiment) -> u64 {
-    e.topology.participants() as u64
+    e.topology.participants() as u64 * u64::from(e.topology.copies)
 }
 
 fn sizes(group: &[&Experiment]) -> usize {
@@ -92,15 +96,14 @@ fn of_series(run: &Run, series: &[&Experiment]) -> GrowthSummary {
             of,
         })
     };
+    let lacking: Vec<Lacking> = series.iter().filter_map(lacking).collect();
+    let of_figure = |figure: &TrialFigure| of_figure(*figure, &trials, &lacking);
     GrowthSummary {
         experiments: series.iter().map(|e| e.id).collect(),
         ends: [series[0], series[series.len() - 1]].map(Clone::clone),
         participants: series.iter().map(|e| participants(e)).collect(),
-        lacking: series.iter().filter_map(lacking).collect(),
-        figures: FIGURES
-            .iter()
-            .filter_map(|figure| of_figure(*figure, &trials))
-            .collect(),
+        figures: FIGURES.iter().filter_map(of_figure).collect(),
+        lacking,
     }
 }
 
@@ -112,8 +115,13 @@ fn value(figure: TrialFigure, trial: &TrialRecord) -> Option<f64> {
     }
 }
 
-/// [`None`] where no trial tells the figure. No number of participants is left out: a law of those that did well would be another stack's.
-fn of_figure(figure: TrialFigure, trials: &[Trials<'_>]) -> Option<FigureGrowth> {
+/// [`None`] where no trial tells the figure. There is no fit beside trials that failed or are missing (ADR 34), and no number of
+/// participants is left out: a law of those that did well would be another stack's.
+fn of_figure(
+    figure: TrialFigure,
+    trials: &[Trials<'_>],
+    lacking: &[Lacking],
+) -> Option<FigureGrowth> {
     let values = |(n, all): &Trials<'_>| {
         let known: Vec<f64> = all.iter().filter_map(|t| value(figure, t)).collect();
         (*n, known)
@@ -122,21 +130,28 @@ fn of_figure(figure: TrialFigure, trials: &[Trials<'_>]) -> Option<FigureGrowth>
     if values.iter().all(|(_, known)| known.is_empty()) {
         return None;
     }
-    let lacking = trials
-        .iter()
-        .zip(&values)
-        .find_map(|((n, all), (_, known))| match (all.len(), known.len()) {
-            (0, _) => Some(NoFit::NoTrial { n: *n }),
-            (all, known) if known < all => Some(NoFit::Unknown { n: *n }),
-            _ => None,
-        });
+    let pairs = || trials.iter().zip(&values);
+    let unknown = pairs().find_map(|((n, all), (_, known))| match (all.len(), known.len()) {
+        (0, _) => Some(NoFit::NoTrial { n: *n }),
+        (all, known) if known < all => Some(NoFit::Unknown { n: *n }),
+        _ => None,
+    });
+    let disturbed = |(_, all): &&Trials<'_>| all.iter().all(|t| !t.disturbed.is_empty());
+    let disturbed = trials.iter().find(disturbed);
+    let why = unknown
+        .or_else(|| lacking.first().copied().map(NoFit::Lacking))
+        .or_else(|| disturbed.map(|(n, _)| NoFit::Disturbed { n: *n }));
     let spread = |(n, known): &(u64, Vec<f64>)| Some((*n, Spread::of(known.iter().copied())?));
     Some(FigureGrowth {
         figure,
         at: values.iter().filter_map(spread).collect(),
-        fit: match lacking {
-            Some(lacking) => Err(lacking),
-            None => growth(&values).map_err(NoFit::Data),
+        fit: match (growth(&values), why) {
+            // No trial that is added changes this.
+            (Err(few @ (NoGrowth::FewSizes { .. } | NoGrowth::Narrow { .. })), _) => {
+                Err(NoFit::Data(few))
+            }
+            (_, Some(why)) => Err(why),
+            (fit, None) => fit.map_err(NoFit::Data),
         },
     })
 }

@@ -5,7 +5,8 @@
 //! pooled over all n, is the noise. For each c the other two parameters are projected out (Golub & Pereyra, *SIAM J. Numer.
 //! Anal.* 10, 1973), and the interval of c holds every c whose sum of squares exceeds the smallest one by no more than the
 //! noise times an F quantile (Bates & Watts, *Nonlinear Regression Analysis*, 1988, section 6.1). A law fits where the test of
-//! lack of fit against the means of all n does not reject it at 5 % (Draper & Smith, *Applied Regression Analysis*, section 2.1).
+//! lack of fit against the means of all n does not reject it at 5 % (Draper & Smith, *Applied Regression Analysis*, section 2.1), and
+//! a growing law only where it is significantly better than the constant. Where the best `a` is zero, it is no parameter.
 //!
 //! What is extrapolated has the range of every curve that fits: those of the exponents in the interval, and those of the named laws.
 //!
@@ -101,14 +102,29 @@ impl fmt::Display for Law {
 /// What the data says of the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// It changes by less than a factor of 1.5 over all n, if at all.
+    /// The trials do not reject the constant, and it changes by less than a factor of 1.5 over all n, if at all.
     Constant,
     /// It grows, with the exponent of the fit.
     Grows,
     /// It falls.
     Falls,
-    /// The interval of the exponent holds both 1 and 2, or is wider than 1, or the scatter may hide a growth.
-    Undecided,
+    /// Nothing that would hold.
+    Undecided(Doubt),
+}
+
+/// Why the data does not tell the direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The scatter of the trials may hide a growth.
+    Scatter,
+    /// The trials reject the curve a + b·n^c and every named law.
+    NoCurve,
+    /// The interval of the exponent ends at a bound of what is looked at, so the exponent may be beyond.
+    Unbounded,
+    /// The interval of the exponent holds both 1 and 2, but neither 0 nor 3.
+    LinearOrSquare,
+    /// The interval of the exponent holds 0 or is wider than 1.
+    Wide,
 }
 
 /// Why nothing is fitted.
@@ -207,18 +223,19 @@ impl Curve {
 pub struct Growth {
     /// What it says of the direction.
     pub course: Course,
-    /// The exponent c.
+    /// The exponent c. Dyno looks from −3 to 4: an end there is unbounded.
     pub exponent: Ranged,
     /// The part that does not depend on n, in the figure's unit.
     pub a: f64,
     /// The factor of n^c.
     pub b: f64,
-    /// Every named law that fits, from the slowest to the fastest. Empty: none does.
+    /// Every named law that fits, from the slowest to the fastest; of a figure that is constant, this law only. Empty: none does,
+    /// as of a figure that falls.
     pub laws: Vec<Law>,
     /// The smallest and the largest n.
     pub range: (f64, f64),
-    /// Whether the curve a + b·n^c fits. Where it does not, a growth is that of the laws, if any fits, and else the distance from the
-    /// curve widens the interval of the exponent.
+    /// Whether the curve a + b·n^c fits. Where it does not, a growth is that of the laws, and the distance from the curve widens the
+    /// interval of the exponent.
     pub is_power: bool,
     /// Every curve that fits, throughout the region of confidence, the best one first.
     curves: Vec<Curve>,
@@ -278,6 +295,13 @@ struct Projected {
     b: f64,
 }
 
+impl Projected {
+    /// Degrees of freedom that are left: without an `a`, there is one more than with it.
+    fn freedom(&self, with_a: usize) -> usize {
+        with_a + usize::from(self.a == 0.0)
+    }
+}
+
 /// Values of f(n) at each n of the data.
 struct Shape<'a> {
     data: &'a Data,
@@ -319,7 +343,7 @@ pub fn growth(figures: &[(u64, Vec<f64>)]) -> Result<Growth, NoGrowth> {
     let data = Data::new(figures)?;
     let (best, fit) = data.best();
     let sizes = data.cells.len();
-    let is_power = data.fits(fit.squares, sizes - 3);
+    let is_power = data.fits(fit.squares, fit.freedom(sizes - 3));
     let left = sizes as f64 - 3.0;
     let (noise, freedom) = match is_power {
         true => (data.noise, data.freedom),
@@ -330,20 +354,20 @@ pub fn growth(figures: &[(u64, Vec<f64>)]) -> Result<Growth, NoGrowth> {
     let flat = data.projected(|_| 1.0).squares;
     let is_flat = data.fits(flat, sizes - 1)
         && (flat - fit.squares) / 2.0 <= noise * f_quantile(2.0, freedom);
-    let laws = match is_flat && data.is_surely_flat() {
-        true => vec![Law::Constant],
-        false => data.laws(is_flat),
+    let laws = match is_flat {
+        true if data.is_surely_flat() => vec![Law::Constant],
+        false if hi < 0.0 => Vec::new(),
+        _ => data.laws(flat, is_flat),
     };
     let course = match is_flat {
         true if data.is_surely_flat() => Course::Constant,
-        true => Course::Undecided,
-        false if hi < 0.0 => Course::Falls,
-        false if !is_power && !laws.is_empty() => Course::Grows,
-        false if lo <= 0.0 || hi - lo > WIDEST || lo <= 1.0 && 2.0 <= hi => Course::Undecided,
-        false => Course::Grows,
+        true => Course::Undecided(Doubt::Scatter),
+        false if !is_power && laws.is_empty() => Course::Undecided(Doubt::NoCurve),
+        false if !is_power => Course::Grows,
+        false => by_exponent(lo, hi),
     };
     let mut curves: Vec<Curve> = Vec::new();
-    if is_power || laws.is_empty() {
+    if is_power && course == Course::Grows {
         let between = (0..=20).map(|i| lo + (hi - lo) * f64::from(i) / 20.0);
         let all = std::iter::once(best).chain(between);
         curves.extend(all.flat_map(|c| data.curves(Form::Power(c), most)));
@@ -372,6 +396,21 @@ pub fn growth(figures: &[(u64, Vec<f64>)]) -> Result<Growth, NoGrowth> {
         is_power,
         curves,
     })
+}
+
+/// What a curve a + b·n^c that fits says of the direction, by the interval of its exponent.
+fn by_exponent(lo: f64, hi: f64) -> Course {
+    let (least, greatest) = EXPONENTS;
+    let is_wide = hi - lo > WIDEST;
+    match () {
+        () if lo <= least || hi >= greatest => Course::Undecided(Doubt::Unbounded),
+        () if hi < 0.0 => Course::Falls,
+        () if lo > 0.0 && lo <= 1.0 && (2.0..3.0).contains(&hi) => {
+            Course::Undecided(Doubt::LinearOrSquare)
+        }
+        () if lo <= 0.0 || is_wide => Course::Undecided(Doubt::Wide),
+        () => Course::Grows,
+    }
 }
 
 /// By how much the sum of squares may exceed the smallest one within the interval of one parameter.
@@ -480,12 +519,14 @@ impl Data {
         squares / freedom <= self.noise * f_quantile(freedom, self.freedom)
     }
 
-    fn laws(&self, is_flat: bool) -> Vec<Law> {
+    /// `flat` is the sum of squares of the constant.
+    fn laws(&self, flat: f64, is_flat: bool) -> Vec<Law> {
         let fits = |law: &Law| match law {
             Law::Constant => is_flat,
             _ => {
-                let squares = self.projected(|n| law.of(n)).squares;
-                self.fits(squares, self.cells.len() - 2)
+                let fit = self.projected(|n| law.of(n));
+                self.fits(fit.squares, fit.freedom(self.cells.len() - 2))
+                    && flat - fit.squares > slack(self.noise, self.freedom)
             }
         };
         Law::ALL.into_iter().filter(fits).collect()

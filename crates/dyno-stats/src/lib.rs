@@ -84,7 +84,7 @@ pub use drift::{Drift, drift};
 pub use expect::{Expectation, Usual, chance_of_hits, most_marked};
 pub use fit::{Fit, fit_line};
 pub use further::{POWER, further_trials};
-pub use growth::{Course, Growth, Law, NoGrowth, Ranged, growth};
+pub use growth::{Course, Doubt, Growth, Law, NoGrowth, Ranged, growth};
 pub use host::{Begins, HostGaps, explained};
 pub use mean::Mean;
 pub use modes::{Modes, modes};

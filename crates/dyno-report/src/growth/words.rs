@@ -6,15 +6,17 @@ use crate::grid::Grid;
 use crate::notes;
 use crate::number::{Measured, duration, whole, with_prefix};
 use crate::page::Page;
-use crate::summary::{EXTRAPOLATED, FigureGrowth, GrowthSummary, NoFit, Summary};
+use crate::summary::{EXTRAPOLATED, FigureGrowth, GrowthSummary, Lacking, NoFit, Summary};
 use dyno_model::TrialFigure;
-use dyno_stats::{Course, Estimate, Growth, Latency, Law, NoGrowth, Ranged};
+use dyno_stats::{Course, Doubt, Estimate, Growth, Latency, Law, NoGrowth, Ranged};
 
-const LEGEND: [&str; 4] = [
+const LEGEND: [&str; 6] = [
     "all figures are those of all participants and daemons together; the values are those of the median trial",
+    "busy CPUs: their user and system time per second of the window",
+    "packets and link bytes hold all traffic of the hosts; memory, threads and files hold those of Dyno's own agents",
     "exponent: c of the best a + b·n^c with a ≥ 0 and b > 0, with its 95 % interval; n is the number of participants",
-    "laws that fit: those of constant, log n, n, n·log n, n² and n³, each as a + b·f(n), that the trials do not reject at 5 %",
-    "a growth is undecided where the interval of the exponent holds both 1 and 2 or is wider than 1, or where the scatter of trials may hide a growth",
+    "laws that fit: those of constant, log n, n, n·log n, n² and n³, each as a + b·f(n), that the trials do not reject at 5 % and, if it grows, that are significantly better than the constant; a figure that is constant has no other law",
+    "a growth is undecided where the exponent may be beyond −3 or 4, where its interval holds 0, or both 1 and 2, or is wider than 1, where no curve fits, or where the scatter of trials may hide a growth",
 ];
 
 /// The table of all series, and what they say in sentences. With `markdown` the width is ignored.
@@ -94,7 +96,7 @@ fn grid(part: &[&GrowthSummary]) -> Grid {
 /// The name of a figure, and whether it is a plural.
 fn name(figure: TrialFigure) -> (&'static str, bool) {
     match figure {
-        TrialFigure::BusyCpus => ("idle CPU", false),
+        TrialFigure::BusyCpus => ("busy CPUs", true),
         TrialFigure::PssBytes => ("PSS", false),
         TrialFigure::PacketBytesPerS => ("link bytes", true),
         TrialFigure::SharedBytes => ("shared memory", false),
@@ -136,6 +138,7 @@ fn laws(f: &FigureGrowth) -> String {
         Err(why) => reason(f.figure, *why),
         Ok(fit) => match (undecided(fit), listed(&fit.laws)) {
             (None, listed) => listed,
+            (Some(why), _) if fit.laws.is_empty() => format!("undecided: {why}"),
             (Some(why), listed) => format!("undecided: {why} ({listed})"),
         },
     }
@@ -154,15 +157,16 @@ fn joined(laws: &[Law], with: &str) -> String {
 }
 
 /// Why a fit decides nothing; [`None`] of one that does.
-fn undecided(fit: &Growth) -> Option<&'static str> {
-    let Ranged { lo, hi, .. } = fit.exponent;
-    if fit.course != Course::Undecided {
+pub(crate) fn undecided(fit: &Growth) -> Option<&'static str> {
+    let Course::Undecided(doubt) = fit.course else {
         return None;
-    }
-    Some(match fit.laws.contains(&Law::Constant) {
-        true => "scatter may hide a growth",
-        false if lo <= 1.0 && 2.0 <= hi => "n or n²",
-        false => "exponent too uncertain",
+    };
+    Some(match doubt {
+        Doubt::Scatter => "scatter may hide a growth",
+        Doubt::NoCurve => "no curve fits",
+        Doubt::Unbounded => "the exponent may be beyond −3 or 4",
+        Doubt::LinearOrSquare => "n or n²",
+        Doubt::Wide => "exponent too uncertain",
     })
 }
 
@@ -171,6 +175,10 @@ pub(crate) fn reason(figure: TrialFigure, why: NoFit) -> String {
     match why {
         NoFit::NoTrial { n } => format!("no trial with {n} participants was completed"),
         NoFit::Unknown { n } => format!("unknown in a trial with {n} participants"),
+        NoFit::Lacking(lacking) => format!("undecided: {}", missing(lacking)),
+        NoFit::Disturbed { n } => {
+            format!("undecided: the host disturbed all trials with {n} participants")
+        }
         NoFit::Data(NoGrowth::Zero) => format!("no {} in any trial", name(figure).0),
         NoFit::Data(NoGrowth::FewSizes { have, need }) => {
             format!("needs {need} numbers of participants, has {have}")
@@ -191,13 +199,15 @@ pub(crate) fn reason(figure: TrialFigure, why: NoFit) -> String {
 fn sentences(series: &GrowthSummary) -> Vec<String> {
     let stack = &series.ends[0].stack;
     let own = series.figures.iter().filter_map(|f| sentence(series, f));
-    let lacking = series.lacking.iter().map(|l| {
-        let (n, trials, of) = (l.participants, l.trials, l.of);
-        format!("{trials} of {of} trials with {n} participants failed or are missing")
-    });
+    let lacking = series.lacking.iter().copied().map(missing);
     own.chain(lacking)
         .map(|text| format!("{stack}: {text}."))
         .collect()
+}
+
+fn missing(lacking: Lacking) -> String {
+    let (n, trials, of) = (lacking.participants, lacking.trials, lacking.of);
+    format!("{trials} of {of} trials with {n} participants failed or are missing")
 }
 
 fn sentence(series: &GrowthSummary, f: &FigureGrowth) -> Option<String> {
@@ -220,7 +230,7 @@ fn sentence(series: &GrowthSummary, f: &FigureGrowth) -> Option<String> {
         _ => format!("n^{}", ranged(fit.exponent)),
     };
     let law = format!("{name} {verb} with {with}");
-    Some(match farther(f) {
+    Some(match farther(f, (least, most)) {
         None => law,
         Some((text, false)) => format!("{law}; {text}"),
         Some((text, true)) => format!("{law}; {text}, extrapolated from {least} to {most}"),
@@ -228,29 +238,30 @@ fn sentence(series: &GrowthSummary, f: &FigureGrowth) -> Option<String> {
 }
 
 /// What follows from a growth, and whether nobody measured it.
-fn farther(f: &FigureGrowth) -> Option<(String, bool)> {
+fn farther(f: &FigureGrowth, (least, most): (u64, u64)) -> Option<(String, bool)> {
     let Some(reach) = f.fills_one_cpu() else {
         let (n, at) = f.farthest()?;
         let [value, lo, hi] = [at.value, at.lo, at.hi].map(|v| shown(f.figure, v));
         return Some((format!("at {n} participants {value} [{lo}, {hi}]"), true));
     };
     let number = |n: f64| match reach.within(n) {
+        Some(_) if n < least as f64 => format!("below {least}"),
         Some(n) => n.to_string(),
         None => format!("beyond {}", reach.limit()),
     };
-    let [value, lo, hi] = [reach.n.value, reach.n.lo, reach.n.hi].map(number);
-    let (place, is_far) = match reach.within(reach.n.value) {
-        None => (
-            format!("{value} participants, farther than Dyno extrapolates"),
-            false,
-        ),
-        Some(n) => (
-            format!("at {value} [{lo}, {hi}] participants"),
-            n > reach.measured,
-        ),
+    let Ranged { value, lo, hi } = reach.n;
+    let is_far = lo < least as f64 || hi > most as f64;
+    let at = match (value >= least as f64, reach.within(value)) {
+        (true, Some(n)) => format!("at {n}"),
+        _ => number(value),
+    };
+    let ends = match (number(lo), number(hi)) {
+        // Nothing more is said of a place where Dyno does not look.
+        (lo, hi) if lo == hi && lo == at => String::new(),
+        (lo, hi) => format!(" [{lo}, {hi}]"),
     };
     Some((
-        format!("all participants together fill one CPU {place}"),
+        format!("all participants together fill one CPU {at}{ends} participants"),
         is_far,
     ))
 }

@@ -1,8 +1,8 @@
 //! One element of `growth` in the JSON interface.
 
-use crate::growth::reason;
+use crate::growth::{reason, undecided};
 use crate::number::exported;
-use crate::summary::{FigureGrowth, GrowthSummary, Spread};
+use crate::summary::{FigureGrowth, GrowthSummary, Lacking, Spread};
 use dyno_stats::{Course, Ranged};
 use serde::Serialize;
 
@@ -18,8 +18,22 @@ pub(super) struct GrowthJson<'a> {
     ids: Vec<u32>,
     /// The number of participants of each.
     participants: &'a [u64],
-    /// Figures of all participants together.
+    /// Numbers of participants of which trials failed or are missing. Empty: there are none. Beside them, no figure has a fit.
+    lacking: Vec<LackingJson>,
+    /// Figures of all participants and daemons together. Those of packets hold all traffic of the hosts, and those of memory, threads and
+    /// files hold Dyno's own agents.
     figures: Vec<FigureJson>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "growth_lacking"))]
+struct LackingJson {
+    participants: u64,
+    /// How many trials failed or are missing.
+    trials: usize,
+    /// How many there should be.
+    of: usize,
 }
 
 #[derive(Serialize)]
@@ -34,7 +48,7 @@ struct FigureJson {
     measured: Vec<AtJson>,
     /// The fit of a + b·n^c through all of these trials. Null: there is none, and `reason` says why.
     fit: Option<FitJson>,
-    /// Why there is no fit.
+    /// Why there is no fit, or why the course is undecided.
     reason: Option<String>,
 }
 
@@ -53,16 +67,17 @@ struct AtJson {
 struct FitJson {
     /// `constant`, `grows`, `falls` or `undecided`.
     course: &'static str,
-    /// c with its 95 % interval. Without a meaning where the figure is constant.
+    /// c with its 95 % interval; an end at −3 or 4 is unbounded. Without a meaning where the figure is constant.
     exponent: RangedJson,
-    /// Whether the curve a + b·n^c fits. Where it does not, a growth is that of `laws`, if any fits, and else the distance from the curve
-    /// widens the interval of the exponent.
+    /// Whether the curve a + b·n^c fits. Where it does not, a growth is that of `laws`, and the distance from the curve widens the
+    /// interval of the exponent.
     is_power: bool,
     /// The part that does not depend on n.
     a: f64,
     /// The factor of n^c.
     b: f64,
-    /// Those of `constant`, `log n`, `n`, `n·log n`, `n²` and `n³`, each as a + b·f(n), that the trials do not reject at 5 %.
+    /// Those of `constant`, `log n`, `n`, `n·log n`, `n²` and `n³`, each as a + b·f(n), that the trials do not reject at 5 % and, if it grows, that are
+    /// significantly better than the constant. Only `constant` where this is the course, and none where the figure falls.
     laws: Vec<&'static str>,
     /// The number of participants that together keep one CPU busy; an end is null where it is beyond `extrapolated_to`. Null for
     /// other figures and for a figure that does not grow.
@@ -100,7 +115,16 @@ pub(super) fn growth(g: &GrowthSummary) -> GrowthJson<'_> {
         placement: e.placement.as_str(),
         ids: g.experiments.iter().map(|id| id.0).collect(),
         participants: &g.participants,
+        lacking: g.lacking.iter().map(lacking).collect(),
         figures: g.figures.iter().map(|f| figure(f, g)).collect(),
+    }
+}
+
+fn lacking(lacking: &Lacking) -> LackingJson {
+    LackingJson {
+        participants: lacking.participants,
+        trials: lacking.trials,
+        of: lacking.of,
     }
 }
 
@@ -114,7 +138,10 @@ fn figure(f: &FigureGrowth, g: &GrowthSummary) -> FigureJson {
         unit: f.figure.info().unit,
         measured: f.at.iter().map(at).collect(),
         fit: fit(f, g),
-        reason: f.fit.as_ref().err().map(|why| reason(f.figure, *why)),
+        reason: match &f.fit {
+            Err(why) => Some(reason(f.figure, *why)),
+            Ok(fit) => undecided(fit).map(str::to_owned),
+        },
     }
 }
 
@@ -135,7 +162,7 @@ fn fit(f: &FigureGrowth, g: &GrowthSummary) -> Option<FitJson> {
             Course::Constant => "constant",
             Course::Grows => "grows",
             Course::Falls => "falls",
-            Course::Undecided => "undecided",
+            Course::Undecided(_) => "undecided",
         },
         exponent: ranged(fit.exponent),
         is_power: fit.is_power,

@@ -57,6 +57,13 @@ pub enum NoFit {
         /// Participants.
         n: u64,
     },
+    /// Trials failed or are missing: those that are left would be another stack's.
+    Lacking(Lacking),
+    /// The host disturbed every trial with that many participants.
+    Disturbed {
+        /// Participants.
+        n: u64,
+    },
     /// The figures do not bear one.
     Data(NoGrowth),
 }
@@ -111,6 +118,6 @@ impl FigureGrowth {
     /// Whether a growth, a fall or its absence was found.
     pub fn is_decided(&self) -> bool {
         let fit = self.fit.as_ref();
-        fit.is_ok_and(|fit| fit.course != Course::Undecided)
+        fit.is_ok_and(|fit| !matches!(fit.course, Course::Undecided(_)))
     }
 }

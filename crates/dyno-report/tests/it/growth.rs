@@ -3,9 +3,9 @@
 use crate::common::summary;
 use dyno_kit::runs::Builder;
 use dyno_kit::runs::idle::{add_idle, growing};
-use dyno_model::TrialFigure;
-use dyno_model::record::{FailureKind, Run};
-use dyno_report::{FigureGrowth, NoFit, RenderOptions, Summary, render_growth};
+use dyno_model::record::{FailureKind, Outcome, Run};
+use dyno_model::{Topology, TrialFigure};
+use dyno_report::{FigureGrowth, Format, NoFit, RenderOptions, Summary, render_growth};
 use dyno_stats::{Course, Law, NoGrowth};
 
 fn of<'a>(summary: &'a Summary, stack: &str, figure: TrialFigure) -> &'a FigureGrowth {
@@ -51,9 +51,9 @@ fn the_table_has_a_row_for_each_figure_and_says_it_in_sentences() {
     insta::assert_snapshot!("table", shown(&growing(), Some(120), false));
     let markdown = shown(&growing(), None, true);
     for text in [
-        "| cyclonedds | idle CPU ",
+        "| cyclonedds | busy CPUs ",
         "no packets in any trial",
-        "grows with n·log n; all participants together fill one CPU ",
+        "grow with n·log n; all participants together fill one CPU ",
         "fill one CPU at ",
         "extrapolated from 2 to 32",
         "beyond 256 participants",
@@ -84,6 +84,88 @@ fn what_has_no_law_says_why_in_its_row() {
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
+}
+
+/// `udp` with 2 to 32 participants, each of which uses about so many microseconds of CPU time per second.
+fn of_udp(each_us: u64) -> Builder {
+    let mut b = Builder::new("growth", "what more participants cost", "stacks");
+    for side in [1, 2, 4, 8, 16] {
+        add_idle(&mut b, "udp", side, each_us);
+    }
+    b
+}
+
+#[test]
+fn a_law_is_undecided_beside_failed_trials_and_where_all_were_disturbed() {
+    let mut b = of_udp(200);
+    let fourth = b.plan().experiments[3].id;
+    for trial in b.records(fourth).take(4) {
+        trial.outcome = Outcome::Failed {
+            kind: FailureKind::Hang,
+            step: "match".into(),
+            cause: dyno_model::Cause::Told("nobody matched".into()),
+            stderr: Vec::new(),
+        };
+    }
+    let failed = b.build();
+    let mut b = of_udp(200);
+    for trial in b.records(fourth) {
+        trial.disturbed = vec![dyno_model::Cause::Told("stolen".into())];
+    }
+    let disturbed = b.build();
+    for (run, why) in [
+        (
+            &failed,
+            "undecided: 4 of 6 trials with 16 participants failed or are missing",
+        ),
+        (
+            &disturbed,
+            "undecided: the host disturbed all trials with 16 participants",
+        ),
+    ] {
+        let text = shown(run, None, true);
+        assert!(text.contains(why), "{text}");
+        for said in ["udp: busy CPUs", "extrapolated from", "constant from"] {
+            assert!(!text.contains(said), "{said}: {text}");
+        }
+    }
+    let options = RenderOptions::default();
+    let json = dyno_report::render(&summary(&failed), Format::Json, &options);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let series = &json["growth"][0];
+    let lacking = serde_json::json!([{"participants": 16, "trials": 4, "of": 6}]);
+    assert_eq!(series["lacking"], lacking);
+    assert!(series["figures"][0]["fit"].is_null(), "{series}");
+}
+
+#[test]
+fn where_one_cpu_is_full_has_its_interval_also_beyond_what_is_extrapolated() {
+    let beyond = shown(&of_udp(3_800).build(), None, false);
+    let said = "fill one CPU beyond 256 [24";
+    assert!(beyond.contains(said), "{beyond}");
+    let said = ", beyond 256] participants, extrapolated from 2 to 32";
+    assert!(beyond.contains(said), "{beyond}");
+    let below = shown(&of_udp(600_000).build(), None, false);
+    let said = "fill one CPU below 2 participants, extrapolated from 2 to 32";
+    assert!(below.contains(said), "{below}");
+    let within = shown(&of_udp(60_000).build(), None, false);
+    assert!(within.contains("fill one CPU at 17 [1"), "{within}");
+    assert!(within.contains("] participants.\n"), "{within}");
+}
+
+#[test]
+fn copies_are_participants_and_pinned_ones_make_a_series() {
+    let mut b = of_udp(200);
+    for (i, e) in b.plan().experiments.iter_mut().enumerate() {
+        e.topology = Topology {
+            copies: 1 << i,
+            ..Topology::ONE_TO_ONE
+        };
+        e.cpus = (0..2 << i).collect();
+    }
+    let summary = summary(&b.build());
+    assert_eq!(summary.growth.len(), 1);
+    assert_eq!(summary.growth[0].participants, [2, 4, 8, 16, 32]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Laws of growth, from figures whose law is known.
 
-use dyno_stats::{Course, Growth, Law, NoGrowth, growth};
+use dyno_stats::{Course, Doubt, Growth, Law, NoGrowth, growth};
 use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -105,18 +105,62 @@ fn a_figure_that_does_not_grow_is_called_constant_or_falling() {
     assert!(100 * named >= 90 * REPLICATES, "{named}");
     let falling = fitted(|n| 100.0 / n, 0.05, 3);
     assert_eq!((falling.course, falling.at(100.0)), (Course::Falls, None));
+    assert_eq!(falling.laws, []);
     assert!(falling.exponent.lo <= -1.0 && -1.0 <= falling.exponent.hi);
     // Scatter of a factor of three may hide anything.
     let lost = fitted(|_| 7.0, 1.0, 4);
-    assert_eq!(lost.course, Course::Undecided, "{lost:?}");
-    assert!(lost.laws.contains(&Law::Linear) && lost.laws.contains(&Law::Constant));
+    assert_eq!(lost.course, Course::Undecided(Doubt::Scatter), "{lost:?}");
+    assert!(lost.laws.contains(&Law::Constant));
+}
+
+#[test]
+fn a_slow_fall_has_no_growing_law() {
+    let slow = |seed| fitted(|n| 100.0 * n.powf(-0.025), 0.05, seed);
+    for fit in (0..REPLICATES).map(slow) {
+        assert!(
+            fit.laws.is_empty() || fit.laws == [Law::Constant],
+            "{fit:?}"
+        );
+    }
+    // A fall that is certain.
+    let fit = growth(&trials(&SIZES, |n| 100.0 * n.powf(-0.2), 0.01, 1)).unwrap();
+    assert_eq!((fit.course, fit.laws.is_empty()), (Course::Falls, true));
+}
+
+#[test]
+fn an_exponent_beyond_the_bounds_is_undecided() {
+    let step = |n: u64| if n == 32 { 14.0 } else { 7.0 };
+    let exact: Vec<(u64, Vec<f64>)> = [2, 4, 8, 16, 32]
+        .map(|n| (n, vec![step(n), 1.04 * step(n), step(n) / 1.04]))
+        .into();
+    let fit = growth(&exact).unwrap();
+    assert_eq!(fit.course, Course::Undecided(Doubt::Unbounded), "{fit:?}");
+    assert!(fit.at(256.0).is_none() && fit.reaches(100.0).is_none());
+}
+
+#[test]
+fn what_no_curve_fits_is_undecided_and_not_extrapolated() {
+    // It grows with n, and one n stands out.
+    let law = |n: f64| if n == 16.0 { 2.0 * n } else { n };
+    let fit = fitted(law, 0.01, 1);
+    assert_eq!(fit.course, Course::Undecided(Doubt::NoCurve), "{fit:?}");
+    assert!(fit.laws.is_empty() && fit.at(512.0).is_none());
+}
+
+#[test]
+fn a_law_without_a_constant_part_is_rejected_in_one_of_twenty() {
+    let all = 2_000;
+    let fits = (0..all).map(|seed| fitted(|n| n, 0.05, 10_000 + seed));
+    let rejected = fits.filter(|fit| !fit.laws.contains(&Law::Linear)).count();
+    // 5 % of 2,000 is 100, with a standard deviation of 10.
+    assert!((70..=125).contains(&rejected), "{rejected}");
 }
 
 #[test]
 fn what_cannot_tell_n_from_its_square_is_undecided() {
     // Between four and sixteen participants, with a large constant part and much scatter.
     let fit = growth(&trials(&[4, 6, 10, 16], |n| 40.0 + n.powf(1.5), 0.2, 5)).unwrap();
-    assert_eq!(fit.course, Course::Undecided, "{fit:?}");
+    assert!(matches!(fit.course, Course::Undecided(_)), "{fit:?}");
     assert!(fit.at(100.0).is_none() && fit.reaches(1e3).is_none());
 }
 

@@ -199,8 +199,8 @@ fn made(
 fn no_growth(directory: &Path) -> Failure {
     failure!(
         Usage,
-        "the run {} has no stack with the workload `idle` and several numbers of participants, which --growth needs: `dyno run growth` \
-         measures them",
+        "the run {} has no experiments with the workload `idle` that differ only in their number of participants, which --growth needs: \
+         `dyno run growth` measures them",
         directory.display()
     )
 }

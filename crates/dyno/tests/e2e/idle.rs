@@ -121,7 +121,7 @@ fn laws_of_growth_are_shown_of_runs_that_have_several_numbers_of_participants() 
     place.run(&run).with_code(0);
     let shown = place.run(&["show", "grown", "--growth"]).with_code(0);
     shown
-        .says("idle CPU")
+        .says("busy CPUs")
         .says("needs 4 numbers of participants, has 2");
     let growth = &place.show("grown")["growth"];
     assert_eq!(growth[0]["participants"], serde_json::json!([2, 4]));
