@@ -31,6 +31,7 @@ pub mod metric;
 pub mod network;
 pub mod noise;
 pub mod origin;
+mod pinning;
 pub mod plan;
 pub mod probe;
 pub mod protocol;

@@ -6,12 +6,10 @@
 
 use crate::factor::{Arrivals, Placement};
 use crate::graph::Graph;
-use crate::plan::{Experiment, Extent, Stack, Testbed};
-use crate::unit::{Nanos, with_prefix};
+use crate::plan::{Experiment, Extent, Overload, Stack, Testbed};
+use crate::unit::Nanos;
 use crate::workload::Workload;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// Adapters that send each message as a datagram of its own, or as several.
 const OF_DATAGRAMS: [&str; 1] = ["udp"];
@@ -92,21 +90,6 @@ impl Experiment {
     }
 }
 
-/// One direction of a host's link that is offered more than it carries. In bits per second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Overload {
-    /// The host's name.
-    pub host: String,
-    /// Offered, with one copy of a message for all receivers.
-    pub least: f64,
-    /// Offered, with a copy for each receiver.
-    pub copies: f64,
-    /// What the link carries.
-    pub capacity: f64,
-    /// Headers are among what is offered.
-    pub headers: bool,
-}
-
 /// Offered in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 struct Direction {
@@ -178,42 +161,4 @@ fn loads(graph: &Graph, testbed: &Testbed, bits: &[f64]) -> Vec<[Direction; 2]> 
         }
     }
     loads
-}
-
-/// In words, with the share that can arrive at best.
-impl fmt::Display for Overload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Overload {
-            ref host,
-            least,
-            copies,
-            capacity,
-            headers,
-        } = *self;
-        let with = if headers { " with headers" } else { "" };
-        let link = format!("the {}bit/s link of {host}", with_prefix(capacity));
-        let share = |offered: f64| format!("{:.0} %", (100.0 * capacity / offered).floor());
-        let (lower, upper) = (with_prefix(least), with_prefix(copies));
-        if least > capacity && copies > least {
-            write!(
-                f,
-                "at least {lower}bit/s{with} offered on {link}, {upper}bit/s where each receiver gets a copy of \
-                 its own: at most {} can arrive",
-                share(least)
-            )
-        } else if least > capacity {
-            write!(
-                f,
-                "{lower}bit/s{with} offered on {link}: at most {} can arrive",
-                share(least)
-            )
-        } else {
-            write!(
-                f,
-                "{upper}bit/s{with} offered on {link} where each receiver gets a copy of its own, of which at \
-                 most {} can arrive; by multicast {lower}bit/s",
-                share(copies)
-            )
-        }
-    }
 }

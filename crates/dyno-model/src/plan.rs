@@ -12,7 +12,7 @@ pub use number::{ExperimentId, TrialId};
 pub use refusal::{Refusal, RefusalReason};
 pub use stack::{Stack, Timeout, TimeoutBy};
 pub use testbed::{Host, Link, Reach, Testbed};
-pub use warning::{Cells, Crowded, NoFloor, NoLegs, NoSlices, PlanWarning, Store};
+pub use warning::{Cells, Crowded, NoFloor, NoLegs, NoSlices, Overload, PlanWarning, Store};
 
 use crate::cause::Cause;
 use crate::metric::Metric;

@@ -3,8 +3,8 @@
 //! somebody wants to see.
 
 use crate::host::HostFacts;
-use dyno_model::load::{Overload, overload};
-use dyno_model::plan::{Cells, Crowded, Experiment, PlanWarning, Reach};
+use dyno_model::load::overload;
+use dyno_model::plan::{Cells, Crowded, Experiment, Overload, PlanWarning, Reach};
 use dyno_model::{Graph, OptionValue, Participant, Placement, Stack, Testbed, Wait, WorkloadKind};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,6 @@
 use super::RefusalReason;
 use crate::adapter::Options;
 use crate::factor::{Topology, Wait};
-use crate::load::Overload;
 use crate::unit::{Nanos, PayloadSize, counted, with_prefix};
 use crate::workload::WorkloadKind;
 use serde::{Deserialize, Serialize};
@@ -436,6 +435,59 @@ pub enum NoSlices {
         /// Its name.
         daemon: String,
     },
+}
+
+/// One direction of a host's link that is offered more than it carries. In bits per second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overload {
+    /// The host's name.
+    pub host: String,
+    /// Offered, with one copy of a message for all receivers.
+    pub least: f64,
+    /// Offered, with a copy for each receiver.
+    pub copies: f64,
+    /// What the link carries.
+    pub capacity: f64,
+    /// Headers are among what is offered.
+    pub headers: bool,
+}
+
+/// In words, with the share that can arrive at best.
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overload {
+            ref host,
+            least,
+            copies,
+            capacity,
+            headers,
+        } = *self;
+        let with = if headers { " with headers" } else { "" };
+        let link = format!("the {}bit/s link of {host}", with_prefix(capacity));
+        let share = |offered: f64| format!("{:.0} %", (100.0 * capacity / offered).floor());
+        let (lower, upper) = (with_prefix(least), with_prefix(copies));
+        if least > capacity && copies > least {
+            write!(
+                f,
+                "at least {lower}bit/s{with} offered on {link}, {upper}bit/s where each receiver gets a copy of \
+                 its own: at most {} can arrive",
+                share(least)
+            )
+        } else if least > capacity {
+            write!(
+                f,
+                "{lower}bit/s{with} offered on {link}: at most {} can arrive",
+                share(least)
+            )
+        } else {
+            write!(
+                f,
+                "{upper}bit/s{with} offered on {link} where each receiver gets a copy of its own, of which at \
+                 most {} can arrive; by multicast {lower}bit/s",
+                share(copies)
+            )
+        }
+    }
 }
 
 /// `4.8 GB`.
