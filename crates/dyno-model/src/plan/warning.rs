@@ -1,6 +1,6 @@
 //! What the reader of a plan should know: what the machine has too little of, and what is not measured as asked.
 
-use super::RefusalReason;
+use super::refusal::RefusalReason;
 use crate::adapter::Options;
 use crate::factor::{Topology, Wait};
 use crate::unit::{Nanos, PayloadSize, counted, with_prefix};
