@@ -63,13 +63,19 @@ fn is_steady(sorted: &[u64]) -> bool {
     least > 0.0 && most <= STEADY * least
 }
 
-/// The mean, unless pauses or lost messages move it away from the median by more than 5 %.
+/// The mean, unless pauses or lost messages move it by more than 1 % away from the mean of the values between p5 and p95.
 fn typical(sorted: &[u64], sum: u128, count: u64) -> f64 {
     let mean = sum as f64 / count.max(1) as f64;
-    let median = quantile(sorted, 0.5) as f64;
-    match (mean / median - 1.0).abs() <= 0.05 {
+    let [least, most] = [0.05, 0.95].map(|q| quantile(sorted, q));
+    let (mut inner, mut number) = (0.0, 0.0);
+    for value in sorted.iter().filter(|v| (least..=most).contains(*v)) {
+        inner += *value as f64;
+        number += 1.0;
+    }
+    let inner = inner / number;
+    match (mean / inner - 1.0).abs() <= 0.01 {
         true => mean,
-        false => median,
+        false => inner,
     }
 }
 
@@ -101,7 +107,7 @@ fn of_times(topic: &Topic) -> Result<Pattern, &'static str> {
     }
     let gaps = topic.gaps.sorted();
     if is_steady(&gaps) {
-        let cycle_ns = typical(&gaps, topic.gap_sum, topic.gaps.len());
+        let cycle_ns = typical(&gaps, topic.gap_sum, topic.steps);
         return Ok(Pattern::Periodic { cycle_ns });
     }
     let (groups, periods) = (topic.groups.sorted(), topic.periods.sorted());
@@ -117,6 +123,6 @@ fn of_times(topic: &Topic) -> Result<Pattern, &'static str> {
             period_ns: typical(&periods, topic.period_sum, topic.periods.len()),
         });
     }
-    let hz = topic.gaps.len() as f64 * 1e9 / topic.gap_sum as f64;
+    let hz = topic.steps as f64 * 1e9 / topic.gap_sum as f64;
     Ok(Pattern::Random { hz })
 }

@@ -112,6 +112,8 @@ pub(crate) struct Topic {
     /// Between consecutive messages, in nanoseconds.
     pub(crate) gaps: Sample,
     pub(crate) gap_sum: u128,
+    /// Messages in the time of all gaps: one for each gap, and those that are out of order.
+    pub(crate) steps: u64,
     /// Messages of each complete group, and the times from one group's start to the next one's.
     pub(crate) groups: Sample,
     pub(crate) grouped: u64,
@@ -152,6 +154,7 @@ impl Topic {
         }
         self.file = file;
         if (-REORDERED..0).contains(&step) {
+            self.steps += 1;
             return false;
         }
         self.last = time;
@@ -159,6 +162,7 @@ impl Topic {
             (self.group_start, self.group) = (time, 1);
             return false;
         }
+        self.steps += 1;
         self.gaps.add(step.unsigned_abs(), random);
         self.gap_sum += u128::from(step.unsigned_abs());
         if step <= BACK_TO_BACK {

@@ -10,11 +10,13 @@ use dyno_plan::{Catalog, HostFacts, plan};
 /// The plan of the suite for `udp`.
 fn planned(learnt: &Learnt) -> Plan {
     let options = SuiteOptions {
-        stacks: vec!["udp".into()],
+        stacks: vec!["datagrams".into()],
     };
     let text = suite(learnt, &options);
     let mut catalog = Catalog::builtin();
     catalog.add_suite("learnt", "learnt.toml", text.clone());
+    let stack = "description = \"datagrams\"\nadapter = \"udp\"\nwaits = [\"block\"]\n";
+    catalog.add_stack("datagrams", "datagrams.toml", stack.to_owned());
     let request = Request {
         suite: "learnt".into(),
         testbed: "local".into(),
