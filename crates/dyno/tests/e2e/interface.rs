@@ -43,11 +43,12 @@ fn an_adapter_that_is_not_found_is_looked_for_in_places_that_the_message_names()
         .says("DYNO_ADAPTER_PATH");
 }
 
-#[cfg(not(feature = "serve"))]
+#[cfg(not(any(feature = "learn", feature = "serve")))]
 #[test]
 fn a_first_build_says_how_to_get_what_it_is_without() {
     let place = Place::new();
-    let more: [&[&str]; 3] = [
+    let more: [&[&str]; 4] = [
+        &["learn", "drive.log"],
         &["watch"],
         &["serve"],
         &["show", "--format", "parquet", "-o", "tables"],

@@ -32,6 +32,8 @@ mod init;
 mod interface;
 mod judge;
 mod kept;
+#[cfg(feature = "learn")]
+mod learn;
 mod libraries;
 #[cfg(feature = "live")]
 mod live;
