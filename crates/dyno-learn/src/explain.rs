@@ -2,7 +2,7 @@
 
 use crate::learnt::{FileLearnt, Learnt, LearntFlow, SMALLEST};
 use crate::pattern::{Pattern, STEADY};
-use crate::quantity::{prefixed, rate, time};
+use crate::quantity::{per_second, prefixed, time};
 use dyno_report::clean;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub fn explain(learnt: &Learnt) -> String {
         out,
         "\nFlows: {}, together {} and {} in the recorded sizes; the suite offers {}.",
         learnt.flows.len(),
-        rate(learnt.hz()),
+        per_second(learnt.hz()),
         prefixed(bits, "bit/s"),
         prefixed(offered, "bit/s"),
     )
@@ -83,7 +83,7 @@ fn write_file(out: &mut String, file: &FileLearnt) {
     if *messages > 0 && *seconds > 0.0 {
         let hz = *messages as f64 / seconds;
         let bits = 8.0 * *bytes as f64 / seconds;
-        write!(out, ": {}, {}", rate(hz), prefixed(bits, "bit/s")).expect(NEVER);
+        write!(out, ": {}, {}", per_second(hz), prefixed(bits, "bit/s")).expect(NEVER);
     }
     out.push('\n');
     if *messages > 0 {
@@ -96,7 +96,7 @@ fn write_file(out: &mut String, file: &FileLearnt) {
         .expect(NEVER);
     }
     for (what, times) in &file.left_out {
-        writeln!(out, "  left out: {times} {}", clean(what)).expect(NEVER);
+        writeln!(out, "  left out: {} ({times})", clean(what)).expect(NEVER);
     }
     for problem in &file.problems {
         writeln!(
@@ -168,13 +168,16 @@ fn row(flow: &LearntFlow) -> [String; 8] {
     let sends = match flow.pattern {
         Pattern::Periodic { cycle_ns } => format!("every {}", time(cycle_ns)),
         Pattern::Burst { group, period_ns } => format!("{group} every {}", time(period_ns)),
-        Pattern::Random { hz } => format!("at random, {}", rate(hz)),
+        Pattern::Random { hz } => format!("at random, {}", per_second(hz)),
     };
     let seconds = |s: f64| match flow.messages {
         0 => "–".to_owned(),
         _ => format!("{s:.2} s"),
     };
-    let mut topic = clean(&flow.topic);
+    let mut topic = match &flow.sender {
+        Some(sender) => clean(&format!("{} from {sender}", flow.topic)),
+        None => clean(&flow.topic),
+    };
     if let Some((end, _)) = topic.char_indices().nth(LONGEST) {
         topic.truncate(end);
         topic.push('…');

@@ -9,6 +9,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod explain;
+mod format;
 mod learnt;
 mod pattern;
 mod quantity;
@@ -17,8 +18,9 @@ mod suite;
 mod traffic;
 
 pub use explain::explain;
+pub use format::{Format, LearnError};
 pub use learnt::{FileLearnt, Gaps, Learnt, LearntFlow, LeftOut, MOST_FLOWS, SizesLearnt};
 pub use pattern::{Pattern, STEADY};
-pub use read::{Format, LearnError, read};
+pub use read::read;
 pub use suite::{SuiteOptions, suite};
 pub use traffic::{MOST_TOPICS, Place, Problem, Traffic};

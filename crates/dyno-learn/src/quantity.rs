@@ -46,6 +46,11 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{} {name}", three(ns / unit))
 }
 
+/// A number of messages per second for people, with three digits.
+pub(crate) fn per_second(hz: f64) -> String {
+    format!("{} messages/s", three(hz))
+}
+
 /// A rate as suite files have it, with three digits.
 pub(crate) fn rate(hz: f64) -> String {
     format!("{} Hz", three(hz))

@@ -2,7 +2,7 @@
 
 use crate::learnt::{Learnt, LearntFlow, MOST_PERIOD_NS, SMALLEST};
 use crate::pattern::Pattern;
-use crate::quantity::{prefixed, rate, time};
+use crate::quantity::{per_second, prefixed, rate, time};
 use dyno_report::clean;
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub fn suite(learnt: &Learnt, options: &SuiteOptions) -> String {
         .iter()
         .map(LearntFlow::offered_bits_per_second)
         .sum();
-    let (flows, hz) = (learnt.flows.len(), rate(learnt.hz()));
+    let (flows, hz) = (learnt.flows.len(), per_second(learnt.hz()));
     let stacks = match options.stacks.as_slice() {
         [] => "\"all\"".to_owned(),
         named => format!(

@@ -1,7 +1,8 @@
 //! Vector ASC: CAN and CAN FD; times absolute or relative to the event before, numbers hexadecimal or decimal.
 
+use crate::format::Failed;
 use crate::quantity::nanos;
-use crate::read::{Failed, lines};
+use crate::read::lines;
 use crate::traffic::{Place, Traffic};
 use std::io::BufRead;
 

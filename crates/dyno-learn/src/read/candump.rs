@@ -1,7 +1,8 @@
 //! Logs of `candump -l`, also as python-can writes them: `(1436509052.249713) vcan0 123#1122`, and for CAN FD `123##01122`.
 
+use crate::format::Failed;
 use crate::quantity::nanos;
-use crate::read::{Failed, lines};
+use crate::read::lines;
 use crate::traffic::{Place, Traffic};
 use std::io::BufRead;
 

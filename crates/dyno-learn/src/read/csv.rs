@@ -1,7 +1,8 @@
 //! CSV with a header: a column of times whose name has the unit, such as `time_s`, a column `topic`, and a column `size` in bytes.
 
+use crate::format::Failed;
 use crate::quantity::nanos;
-use crate::read::{Failed, lines};
+use crate::read::lines;
 use crate::traffic::{Place, Traffic};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use std::io::BufRead;

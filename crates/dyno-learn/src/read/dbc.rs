@@ -1,13 +1,13 @@
 //! DBC: messages with their size, sender and cycle time (the attribute `GenMsgCycleTime`, in milliseconds).
 
-use crate::read::Failed;
+use crate::format::Failed;
 use crate::traffic::{Place, Traffic};
 use can_dbc::{AttributeValue, Dbc, DbcError, MessageId};
 use std::collections::HashMap;
 use std::io::{BufRead, Read as _};
 
 /// A description is read as a whole; a larger one is refused, in bytes.
-const LARGEST: u64 = 32 * 1024 * 1024;
+const LARGEST: u64 = 16 * 1024 * 1024;
 
 const CYCLE: &str = "GenMsgCycleTime";
 
@@ -23,7 +23,7 @@ pub(crate) fn read(source: &mut dyn BufRead, traffic: &mut Traffic) -> Result<()
     if bytes.len() as u64 > LARGEST {
         return Err(Failed::Wrong(
             Place::Byte(LARGEST),
-            "the file is larger than 32 MiB; split it".into(),
+            "the file is larger than 16 MiB; split it".into(),
         ));
     }
     // Most are in Windows-1252; names of messages have ASCII characters only.

@@ -1,6 +1,6 @@
 //! Lines of bounded length.
 
-use crate::read::Failed;
+use crate::format::Failed;
 use crate::traffic::{Place, Traffic};
 use std::borrow::Cow;
 use std::io::BufRead;

@@ -1,7 +1,7 @@
 //! pcap and pcapng, packet by packet.
 
+use crate::format::{Failed, Format};
 use crate::read::packet::{self, Packet};
-use crate::read::{Failed, Format};
 use crate::traffic::{Place, Traffic};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Block, LegacyPcapReader, Linktype, PcapBlockOwned, PcapError, PcapNGReader};

@@ -231,7 +231,7 @@ fn an_unknown_link_type_is_named() {
     let said = refused(&pcap(147, false, false, &mixed()[..3]));
     assert_eq!(
         said,
-        "file (pcap) has no message that Dyno can use: 3 packets of the unknown link type 147 left out"
+        "file (pcap) has no message that Dyno can use: left out: packets of the unknown link type 147 (3)"
     );
 }
 

@@ -47,7 +47,7 @@ fn an_explanation_is_a_table_or_json_and_writes_no_suite() {
         "can0 0x0c8",
         "every 20 ms",
         "seen once: can0 0x400",
-        "left out: 1 error frames",
+        "left out: error frames (1)",
     ] {
         assert!(told.stdout.contains(part), "{part}: {}", told.stdout);
     }
