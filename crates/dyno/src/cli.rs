@@ -20,7 +20,9 @@ pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
 pub(crate) use gate::GateArgs;
 pub(crate) use init::InitArgs;
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, JudgeFormat, TrendArgs};
-pub(crate) use learn::{LearnArgs, LearnFormat};
+pub(crate) use learn::LearnArgs;
+#[cfg(feature = "learn")]
+pub(crate) use learn::LearnFormat;
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{ClockArg, FormatArg, MAX_TRIALS, RunArgs};
