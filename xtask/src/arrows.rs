@@ -18,8 +18,7 @@ dyno-measure: dyno-model
 dyno-own:
 dyno-parallel:
 dyno-kit: dyno-model
-dyno-learn: dyno-model dyno-report
-dyno-fuzz: dyno-audit dyno-judge dyno-kit dyno-learn dyno-model dyno-page dyno-plan dyno-report dyno-store
+dyno-fuzz: dyno-audit dyno-judge dyno-kit dyno-model dyno-page dyno-plan dyno-report dyno-store
 dyno-plan: dyno-model dyno-toml
 dyno-probe: dyno-measure dyno-model
 dyno-stats: dyno-model dyno-parallel
@@ -33,7 +32,7 @@ dyno-audit: dyno-model dyno-report dyno-stats
 dyno-runner: dyno-measure dyno-model dyno-own dyno-stats
 dyno-serve: dyno-model dyno-page dyno-store
 dyno-agent: dyno-abi dyno-adapter dyno-conformance dyno-measure dyno-model dyno-probe dyno-stats dyno-adapter-*
-dyno: dyno-agent dyno-audit dyno-doctor dyno-export dyno-judge dyno-learn dyno-measure dyno-model dyno-page \
+dyno: dyno-agent dyno-audit dyno-doctor dyno-export dyno-judge dyno-measure dyno-model dyno-page \
     dyno-plan dyno-probe dyno-report dyno-runner dyno-serve dyno-stats dyno-store
 dyno-adapter-*: dyno-abi dyno-adapter dyno-wire
 xtask: dyno-kit";
@@ -47,8 +46,6 @@ dyno: dyno-fuzz dyno-kit
 dyno-audit: dyno-kit dyno-plan
 dyno-export: dyno-audit dyno-kit
 dyno-judge: dyno-kit
-# Every suite that is learnt can be planned.
-dyno-learn: dyno-plan
 # What every output must have is looked for in all of them at once.
 dyno-page: dyno-export dyno-kit dyno-store
 dyno-report: dyno-kit

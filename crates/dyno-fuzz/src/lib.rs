@@ -5,7 +5,6 @@
 
 use dyno_audit::{Audit, Options, Statements, import};
 use dyno_judge::{ImportSheet, Limits};
-use dyno_learn::{Learnt, SuiteOptions, Traffic};
 use dyno_model::adapter::{AdapterDescription, Capabilities};
 use dyno_model::origin::Text;
 use dyno_model::record::Run;
@@ -120,34 +119,6 @@ pub fn importer(bytes: &[u8]) {
         && let Ok(statements) = Statements::parse(text, "fuzz")
     {
         told(&statements);
-    }
-}
-
-/// A recording or a description: what is learnt from it is explained, and its suite can be planned.
-pub fn learn(bytes: &[u8]) {
-    let mut traffic = Traffic::default();
-    // A file may break off in the middle: what was read before counts.
-    let _ = dyno_learn::read(&mut &*bytes, "fuzz", &mut traffic);
-    let learnt = Learnt::of(&traffic);
-    let _ = dyno_learn::explain(&learnt);
-    let _ = dyno_report::json_text(&learnt);
-    if learnt.flows.is_empty() {
-        return;
-    }
-    let options = SuiteOptions {
-        stacks: vec!["pipe".to_owned()],
-    };
-    let text = dyno_learn::suite(&learnt, &options);
-    let mut catalog = Catalog::builtin();
-    catalog.add_suite(NAME, "fuzz/learnt.toml", text.clone());
-    let request = Request {
-        suite: NAME.to_owned(),
-        testbed: "local".to_owned(),
-        ..Request::default()
-    };
-    let adapters = ["pipe", "floor"].map(adapter);
-    if let Err(mistakes) = plan(&catalog, &request, &adapters, &HostFacts::default()) {
-        panic!("a learnt suite that cannot be planned: {mistakes:?}\n{text}");
     }
 }
 

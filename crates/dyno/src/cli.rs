@@ -7,7 +7,6 @@ mod conformance;
 mod gate;
 mod init;
 mod judge;
-mod learn;
 mod part;
 mod report;
 mod run;
@@ -20,9 +19,6 @@ pub(crate) use conformance::{ConformanceArgs, NewAdapterArgs};
 pub(crate) use gate::GateArgs;
 pub(crate) use init::InitArgs;
 pub(crate) use judge::{CheckArgs, CompareArgs, FailOn, JudgeFormat, TrendArgs};
-pub(crate) use learn::LearnArgs;
-#[cfg(feature = "learn")]
-pub(crate) use learn::LearnFormat;
 pub(crate) use part::Part;
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{ClockArg, FormatArg, MAX_TRIALS, RunArgs};
@@ -55,7 +51,6 @@ Examples:
   dyno run quick --stack pipe,tcp        only these two (and the floor)
   dyno run                               asks three questions, writes a suite and runs it
   dyno run iceperf --set round_trips=1000
-  dyno learn drive.pcap -o drive.toml    a suite with the traffic of a recording
   dyno show latest --format markdown     the last run's table again
   dyno report latest                     the same as an HTML report with plots
   dyno serve                             all runs in ./runs, in the browser
@@ -86,8 +81,6 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Write a suite file with comments, for you to change.
     Init(InitArgs),
-    /// Write a suite with the traffic of recordings (candump, ASC, CSV, pcap) or of a description (DBC).
-    Learn(LearnArgs),
     /// Show a run in progress, live.
     Watch(WatchArgs),
     /// Print a stored run.

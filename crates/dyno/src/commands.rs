@@ -11,8 +11,6 @@ pub(crate) mod gate;
 mod imported;
 pub(crate) mod init;
 mod judged;
-#[cfg(feature = "learn")]
-pub(crate) mod learn;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod merge;

@@ -6,12 +6,7 @@
 #[macro_use]
 mod exit;
 
-#[cfg(not(all(
-    feature = "learn",
-    feature = "live",
-    feature = "parquet",
-    feature = "serve"
-)))]
+#[cfg(not(all(feature = "live", feature = "parquet", feature = "serve")))]
 mod absent;
 mod agents;
 mod built;
@@ -47,10 +42,6 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
         Command::Init(args) => commands::init::init(&args),
-        #[cfg(feature = "learn")]
-        Command::Learn(args) => commands::learn::learn(&args),
-        #[cfg(not(feature = "learn"))]
-        Command::Learn(_) => absent::absent("`dyno learn`", "learn"),
         #[cfg(feature = "live")]
         Command::Watch(args) => commands::watch::watch(&args),
         #[cfg(not(feature = "live"))]

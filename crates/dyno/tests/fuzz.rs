@@ -135,12 +135,6 @@ fn a_strangers_study_is_shown_or_refused() {
 }
 
 #[test]
-fn a_strangers_recording_is_learnt_or_refused() {
-    let seeds = read(&["examples/recordings"]);
-    try_out("learn", targets::learn, seeds, 300);
-}
-
-#[test]
 fn outputs_of_tools_are_imported_or_refused() {
     let seeds = read(&["crates/dyno-audit/tests/data", "published"]);
     try_out("importer", targets::importer, seeds, 300);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Each target, and the files of the repository that its mutations begin with. A run is one input of
 /// two files with a NUL between them.
-const TARGETS: [(&str, &[&str]); 8] = [
+const TARGETS: [(&str, &[&str]); 7] = [
     ("run", RUN),
     ("page", RUN),
     ("suite", &["suites"]),
@@ -15,7 +15,6 @@ const TARGETS: [(&str, &[&str]); 8] = [
     ("limits", &["limits"]),
     ("study", &["studies", "examples/studies"]),
     ("importer", &["crates/dyno-audit/tests/data", "published"]),
-    ("learn", &["examples/recordings"]),
 ];
 const RUN: &[&str] = &[
     "crates/dyno-store/tests/golden/run-v3/run.json",

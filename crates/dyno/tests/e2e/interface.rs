@@ -43,12 +43,11 @@ fn an_adapter_that_is_not_found_is_looked_for_in_places_that_the_message_names()
         .says("DYNO_ADAPTER_PATH");
 }
 
-#[cfg(not(any(feature = "learn", feature = "serve")))]
+#[cfg(not(feature = "serve"))]
 #[test]
 fn a_first_build_says_how_to_get_what_it_is_without() {
     let place = Place::new();
-    let more: [&[&str]; 4] = [
-        &["learn", "drive.log"],
+    let more: [&[&str]; 3] = [
         &["watch"],
         &["serve"],
         &["show", "--format", "parquet", "-o", "tables"],

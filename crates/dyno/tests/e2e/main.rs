@@ -32,8 +32,6 @@ mod init;
 mod interface;
 mod judge;
 mod kept;
-#[cfg(feature = "learn")]
-mod learn;
 mod libraries;
 #[cfg(feature = "live")]
 mod live;

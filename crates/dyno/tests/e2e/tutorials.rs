@@ -72,8 +72,6 @@ fn every_command_of_the_readme_and_of_the_list_is_taken() {
     for folder in ["limits", "published"] {
         symlink(root().join(folder), place.path(folder)).unwrap();
     }
-    let recording = root().join("examples/recordings/drive.log");
-    symlink(recording, place.path("drive.log")).unwrap();
     compile(
         "c++",
         &["-std=c++17", "-shared"],
@@ -97,8 +95,6 @@ fn every_command_of_the_readme_and_of_the_list_is_taken() {
                 // Two trials, and one night.
                 "check" => (command.to_owned(), &[0, 6, 7]),
                 "trend" => (command.to_owned(), &[0, 7]),
-                // A first build is without it, and says so.
-                "learn" if !cfg!(feature = "learn") => (command.to_owned(), &[2]),
                 _ => (command.to_owned(), &[0]),
             };
             if tried.contains(&command) {
